@@ -1,0 +1,150 @@
+"""Sensitive features of any kind to group names and codes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_MISSING_TYPES = {"NoneType", "NAType", "NaTType"}
+
+
+def encode_groups(
+    sensitive_features: Any, n_samples: int
+) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """Names of the groups, sorted, and the group of each row as a position in them.
+
+    One column gives its own values as names; several give tuples, one for each
+    combination that occurs; ``None`` gives one group called ``"all"``.
+    """
+    if sensitive_features is None:
+        return np.array(["all"]), np.zeros(n_samples, np.int32)
+    names, codes = zip(
+        *(
+            _encode_column(column, position, n_samples)
+            for position, column in enumerate(_columns(sensitive_features))
+        ),
+        strict=True,
+    )
+    if len(names) == 1:
+        return names[0], codes[0].astype(np.int32)
+    # Codes follow the order of the names, so sorting codes sorts the tuples too.
+    combinations, rows = np.unique(np.column_stack(codes), axis=0, return_inverse=True)
+    tuples = np.empty(len(combinations), dtype=object)
+    for g, combination in enumerate(combinations):
+        tuples[g] = tuple(
+            values.tolist()[code]
+            for values, code in zip(names, combination, strict=True)
+        )
+    return tuples, rows.ravel().astype(np.int32)
+
+
+def frame_columns(frame: Any) -> list[NDArray[Any]]:
+    """The columns of a pandas or polars frame, as arrays."""
+    by_position = getattr(frame, "iloc", None)
+    if by_position is not None:  # names may occur twice in pandas
+        return [np.asarray(by_position[:, j]) for j in range(frame.shape[1])]
+    return [np.asarray(frame[name]) for name in frame.columns]
+
+
+def _columns(sensitive_features: Any) -> list[NDArray[Any]]:
+    """The columns of a series, frame, array or list, as arrays."""
+    if hasattr(sensitive_features, "columns"):
+        arrays = frame_columns(sensitive_features)
+    else:
+        values = np.asarray(_keep_types(sensitive_features))
+        if values.ndim not in (1, 2):
+            raise ValueError(
+                "sensitive_features must be one column or a table of columns, found "
+                f"shape {values.shape}; give one group value for each row of X."
+            )
+        arrays = [values] if values.ndim == 1 else list(values.T)
+    if not arrays:
+        raise ValueError(
+            "sensitive_features has no column; give at least one, or None to treat "
+            "all rows as one group."
+        )
+    return arrays
+
+
+def _keep_types(sensitive_features: Any) -> Any:
+    """Lists as object arrays: NumPy would turn [1, "a", None] into text."""
+    if isinstance(sensitive_features, (list, tuple)):
+        return np.array(sensitive_features, dtype=object)
+    return sensitive_features
+
+
+def _encode_column(
+    column: NDArray[Any], position: int, n_samples: int
+) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Sorted distinct values of one column and the position of each row's value."""
+    if column.shape != (n_samples,):
+        raise ValueError(
+            f"sensitive_features has {len(column)} rows, but X has {n_samples}; give "
+            "one group value for each row of X."
+        )
+    missing = np.flatnonzero(is_missing(column))
+    if len(missing):
+        raise ValueError(
+            f"sensitive_features has {len(missing)} missing value(s) in column "
+            f"{position}, the first at row {missing[0]}; drop these rows or give them "
+            "a group of their own, such as 'unknown'."
+        )
+    return encode_values(column)
+
+
+def encode_values(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """As ``np.unique`` with the inverse, for anything hashable."""
+    if column.dtype != object:
+        return np.unique(column, return_inverse=True)
+    positions: dict[Any, int] = {}
+    try:
+        first_seen = [
+            positions.setdefault(value, len(positions)) for value in column.tolist()
+        ]
+    except TypeError as error:
+        raise ValueError(
+            f"found a value that cannot name a group or category ({error}); use text, "
+            "numbers or booleans."
+        ) from error
+    values = list(positions)
+    try:
+        order = sorted(range(len(values)), key=values.__getitem__)
+    except TypeError:  # values of several types have no order of their own
+        order = sorted(
+            range(len(values)), key=lambda j: (type(values[j]).__name__, str(values[j]))
+        )
+    names = np.empty(len(values), dtype=object)
+    names[:] = [values[j] for j in order]
+    rank = np.empty(len(values), dtype=np.intp)
+    rank[order] = np.arange(len(values))
+    return _simplest(names), rank[first_seen]
+
+
+def _simplest(names: NDArray[Any]) -> NDArray[Any]:
+    """Names as text, integers or booleans where all of them are of that one type."""
+    types = {type(name) for name in names}
+    if len(types) == 1 and types <= {str, int, bool}:
+        return np.array(names.tolist())
+    return names
+
+
+def is_missing(column: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which values of a column are None, NaN, NaT or pandas' NA."""
+    if column.dtype.kind == "f":
+        return np.asarray(np.isnan(column))
+    if column.dtype.kind in "mM":
+        return np.asarray(np.isnat(column))
+    # Few types occur in a column of objects, so look at those first.
+    types = set(map(type, column)) if column.dtype == object else set()
+    always = {kind for kind in types if kind.__name__ in _MISSING_TYPES}
+    sometimes = {kind for kind in types if issubclass(kind, (float, np.floating))}
+    if not always | sometimes:
+        return np.zeros(len(column), dtype=np.bool_)
+    return np.array(
+        [
+            type(value) in always or (type(value) in sometimes and value != value)
+            for value in column
+        ]
+    )

@@ -1,0 +1,614 @@
+"""Every compiled function: arrays and scalars in; each says which arguments it writes.
+
+Letters as in the paper: row i has group g, weight w and sits in cluster c. Rows are
+read as x = X[i] - shift. Per group and cluster we keep counts n = sum w, sums
+S = sum w x, squares Q = sum w |x|^2; per cluster mass N = sum_g n, mean m = S / N.
+
+Reductions run in one fixed order and nothing is reordered (no fastmath), so results
+do not depend on how rows are shared out among threads; and equal rows get equal bits,
+so that ties between them are decided by index.
+"""
+
+import numba
+import numpy as np
+
+
+def _njit(function):
+    """Compile lazily; keep the machine code where a folder can be written."""
+    options = {"nogil": True, "error_model": "numpy"}
+    try:
+        return numba.njit(cache=True, **options)(function)
+    except RuntimeError:  # numba finds no writable cache folder
+        return numba.njit(**options)(function)
+
+
+# --- Rows ---
+
+
+@_njit
+def column_moments(X, weights):
+    """Weighted mean and variance of each column of X."""
+    n_samples, n_features = X.shape
+    mean, variance = np.zeros(n_features), np.zeros(n_features)
+    total = weights.sum()
+    for i in range(n_samples):
+        for j in range(n_features):
+            mean[j] += weights[i] * X[i, j]
+    mean /= total
+    for i in range(n_samples):
+        for j in range(n_features):
+            variance[j] += weights[i] * (X[i, j] - mean[j]) ** 2
+    return mean, variance / total
+
+
+@_njit
+def squared_norms(X, shift, norms, start, stop):
+    """norms[i] = |X[i] - shift|^2.  OUT: norms[start:stop]."""
+    for i in range(start, stop):
+        total = 0.0
+        for j in range(X.shape[1]):
+            value = X[i, j] - shift[j]
+            total += value * value
+        norms[i] = total
+
+
+@_njit
+def nonzero_entries(X, shift, i, columns, values):
+    """Write the non-zero entries of X[i] - shift and return how many there are.
+
+    Zeros are skipped everywhere in this module: one-hot rows are mostly zeros.
+    OUT: columns, values.
+    """
+    n_nonzero = 0
+    for j in range(X.shape[1]):
+        value = X[i, j] - shift[j]
+        if value != 0.0:
+            columns[n_nonzero] = j
+            values[n_nonzero] = value
+            n_nonzero += 1
+    return n_nonzero
+
+
+@_njit
+def dot(X, shift, i, columns, values, n_nonzero):
+    """(X[i] - shift) . v, where v is given by its non-zero entries."""
+    total = 0.0
+    for entry in range(n_nonzero):
+        j = columns[entry]
+        total += (X[i, j] - shift[j]) * values[entry]
+    return total
+
+
+# --- Statistics ---
+
+
+@_njit
+def add_row(
+    X, shift, norms, weights, groups, i, c, sign, members, counts, sums, squares
+):
+    """Add (sign = 1) row i to cluster c, or take it out (sign = -1).
+
+    OUT: members, counts, sums, squares.
+    """
+    g = groups[i]
+    w = sign * weights[i]
+    if weights[i] > 0.0:
+        members[c] += sign
+    counts[c, g] += w
+    squares[c, g] += w * norms[i]
+    for j in range(X.shape[1]):
+        sums[c, g, j] += w * (X[i, j] - shift[j])
+
+
+@_njit
+def accumulate(
+    X, shift, norms, weights, groups, labels, members, counts, sums, squares
+):
+    """Sum up all rows afresh.  OUT: members, counts, sums, squares."""
+    members[:] = 0
+    counts[:] = 0.0
+    sums[:] = 0.0
+    squares[:] = 0.0
+    for i in range(X.shape[0]):
+        c = labels[i]
+        add_row(
+            X, shift, norms, weights, groups, i, c, 1, members, counts, sums, squares
+        )
+
+
+@_njit
+def fault_in_moves(examples, targets, labels, weights, members):
+    """Position of the first move that may not be made and why, or (-1, 0).
+
+    Why: 1 no such example, 2 no such cluster, 3 the example is named twice,
+    4 its cluster would be empty in the end.
+    """
+    n_samples, n_clusters = labels.shape[0], members.shape[0]
+    is_named = np.zeros(n_samples, np.bool_)
+    left = members.copy()
+    for move in range(examples.shape[0]):
+        i, target = examples[move], targets[move]
+        if i < 0 or i >= n_samples:
+            return move, 1
+        if target < 0 or target >= n_clusters:
+            return move, 2
+        if is_named[i]:
+            return move, 3
+        is_named[i] = True
+        if weights[i] > 0.0:
+            left[labels[i]] -= 1
+            left[target] += 1
+    for move in range(examples.shape[0]):
+        if left[labels[examples[move]]] == 0:
+            return move, 4
+    return -1, 0
+
+
+@_njit
+def reassign(
+    X, shift, norms, weights, groups, examples, targets,
+    labels, members, counts, sums, squares, is_changed, sources,
+):  # fmt: skip
+    """Move each example to its target and mark the clusters that this touches.
+
+    OUT: labels, members, counts, sums, squares, is_changed; sources, the clusters
+    that the examples were in.
+    """
+    is_changed[:] = False
+    for move in range(examples.shape[0]):
+        i = examples[move]
+        source, target = labels[i], targets[move]
+        sources[move] = source
+        labels[i] = target
+        is_changed[source] = is_changed[target] = True
+        add_row(
+            X, shift, norms, weights, groups, i, source, -1,
+            members, counts, sums, squares,
+        )  # fmt: skip
+        add_row(
+            X, shift, norms, weights, groups, i, target, 1,
+            members, counts, sums, squares,
+        )  # fmt: skip
+
+
+@_njit
+def summarise(
+    counts, sums, squares, group_sizes, max_distance, is_changed,
+    mass, mean_norms, mean_dots, costs, utilities,
+):  # fmt: skip
+    """What follows from the sums of the changed clusters, and the group utilities.
+
+    mass = N, mean_norms = m.m, mean_dots[g] = m.S[g] and
+    costs[g] = sum over the members of g of w |x - m|^2 = Q - 2 m.S[g] + n[g] m.m;
+    utilities[g] = delta - sum_c costs[c, g] / N_g.
+    OUT: mass, mean_norms, mean_dots, costs at these clusters; utilities.
+    """
+    n_clusters, n_groups, n_features = sums.shape
+    mean = np.empty(n_features)
+    for c in range(n_clusters):
+        if not is_changed[c]:
+            continue
+        mass[c] = 0.0
+        mean[:] = 0.0
+        for g in range(n_groups):
+            mass[c] += counts[c, g]
+            for j in range(n_features):
+                mean[j] += sums[c, g, j]
+        norm = 0.0
+        for j in range(n_features):
+            mean[j] /= mass[c]
+            norm += mean[j] * mean[j]
+        mean_norms[c] = norm
+        for g in range(n_groups):
+            product = 0.0
+            for j in range(n_features):
+                product += mean[j] * sums[c, g, j]
+            mean_dots[c, g] = product
+            cost = squares[c, g] - 2 * product + counts[c, g] * norm
+            costs[c, g] = max(cost, 0.0)  # rounding can leave -1e-17
+    for g in range(n_groups):
+        total = 0.0
+        for c in range(n_clusters):
+            total += costs[c, g]
+        utilities[g] = max_distance - total / group_sizes[g]
+
+
+# --- Products P[c, g, i] = x . S[c, g] ---
+
+
+@_njit
+def fill_products(X, shift, sums, products, start, stop):
+    """products[c, g, i] = x . S[c, g].  OUT: products[:, :, start:stop]."""
+    n_clusters, n_groups, _ = products.shape
+    n_features = X.shape[1]
+    # One row a feature, so that the innermost loop runs over neighbours in memory.
+    columns_of_sums = np.empty((n_features, n_clusters * n_groups))
+    for j in range(n_features):
+        for c in range(n_clusters):
+            for g in range(n_groups):
+                columns_of_sums[j, c * n_groups + g] = sums[c, g, j]
+    row = np.empty(n_clusters * n_groups)
+    for i in range(start, stop):
+        row[:] = 0.0
+        for j in range(n_features):
+            value = X[i, j] - shift[j]
+            if value != 0.0:
+                for cell in range(row.shape[0]):
+                    row[cell] += value * columns_of_sums[j, cell]
+        for c in range(n_clusters):
+            for g in range(n_groups):
+                products[c, g, i] = row[c * n_groups + g]
+
+
+@_njit
+def update_products(
+    X, columns_of_X, shift, weights, groups, examples, sources, targets, products,
+    start, stop,
+):  # fmt: skip
+    """P[source, g] -= w X x and P[target, g] += w X x for each moved row x.
+
+    ``columns_of_X`` is the transpose of X - shift or empty; with it the work
+    vectorises, in the same order and so to the same bits.
+    OUT: products[:, :, start:stop].
+    """
+    columns = np.empty(X.shape[1], np.int64)
+    values = np.empty(X.shape[1])
+    change = np.empty(stop - start)
+    for move in range(examples.shape[0]):
+        x = examples[move]
+        n_nonzero = nonzero_entries(X, shift, x, columns, values)
+        if columns_of_X.shape[0] > 0:
+            change[:] = 0.0
+            for entry in range(n_nonzero):
+                column, value = columns_of_X[columns[entry], start:stop], values[entry]
+                for i in range(change.shape[0]):
+                    change[i] += column[i] * value
+        else:
+            for i in range(change.shape[0]):
+                change[i] = dot(X, shift, start + i, columns, values, n_nonzero)
+        losing = products[sources[move], groups[x], start:stop]
+        gaining = products[targets[move], groups[x], start:stop]
+        w = weights[x]
+        for i in range(change.shape[0]):
+            losing[i] -= w * change[i]
+            gaining[i] += w * change[i]
+
+
+# --- What one row's entering or leaving a cluster costs each group ---
+
+
+@_njit
+def toggle_cluster(
+    c, norms, weights, groups, labels, members, counts, mass, mean_norms, mean_dots,
+    products, toggle, start, stop,
+):  # fmt: skip
+    """Change in the cost of group g in cluster c when row i enters it, or leaves it.
+
+    Let r = |x - m|^2, p = (x - m).m and t = w / (N + w): the mean moves by t (x - m).
+    Group g's cost changes by n[g] t^2 r - 2 t (x - m).(S[g] - n[g] m), and the row's
+    own group pays w (1 - t)^2 r besides, which is N t (1 - t) r. The sum over groups,
+    kept as the last row of toggle[c], is N t r. Leaving is entering with weight -w;
+    leaving a cluster of one costs infinity: k clusters stay k clusters.
+    Short loops over few slices, so that they vectorise.
+    OUT: toggle[c, :, start:stop].
+    """
+    n_groups, n_rows = products.shape[1], stop - start
+    norms, weights = norms[start:stop], weights[start:stop]
+    groups, labels = groups[start:stop], labels[start:stop]
+    t, u = np.empty(n_rows), np.empty(n_rows)
+    total = toggle[c, n_groups, start:stop]
+    total[:] = 0.0
+    for g in range(n_groups):
+        product = products[c, g, start:stop]
+        for i in range(n_rows):
+            total[i] += product[i]  # x.S, for now
+    for i in range(n_rows):
+        w = -weights[i] if labels[i] == c else weights[i]
+        t[i] = w / (mass[c] + w)
+    for i in range(n_rows):
+        p = total[i] / mass[c] - mean_norms[c]
+        r = norms[i] - 2 * p - mean_norms[c]
+        u[i] = t[i] * (t[i] * r + 2 * p)
+        total[i] = mass[c] * t[i] * r
+    for g in range(n_groups):
+        product, out = products[c, g, start:stop], toggle[c, g, start:stop]
+        n, dots = counts[c, g], mean_dots[c, g]
+        for i in range(n_rows):
+            own = total[i] * (1 - t[i]) if groups[i] == g else 0.0
+            out[i] = n * u[i] - 2 * t[i] * (product[i] - dots) + own
+    if members[c] == 1:
+        for i in range(n_rows):
+            if labels[i] == c and weights[i] > 0.0:
+                toggle[c, :, start + i] = np.inf
+
+
+@_njit
+def toggle_costs(
+    norms, weights, groups, labels, members, counts, mass, mean_norms, mean_dots,
+    products, is_changed, toggle, start, stop,
+):  # fmt: skip
+    """toggle_cluster for the changed clusters.  OUT: toggle[:, :, start:stop]."""
+    for c in range(members.shape[0]):
+        if is_changed[c]:
+            toggle_cluster(
+                c, norms, weights, groups, labels, members, counts, mass, mean_norms,
+                mean_dots, products, toggle, start, stop,
+            )  # fmt: skip
+
+
+# --- Proposals ---
+#
+# A search runs through moves in order. A move can be admitted only if the cost of the
+# least advantaged group falls. With keep_all every admitted move is found; otherwise
+# only contenders, those that may still be the best in the order of best_proposal:
+# a limit on the change in total cost, lowered as they are found, rules out nearly all
+# others. What it rules out is worse by more than rounding, so that where a search is
+# cut into chunks does not matter.
+
+
+@_njit
+def judge(proposed, j, utilities, tolerance):
+    """Whether proposal j is admitted, and whether it harms no group."""
+    lowest = utilities[0]
+    for g in range(utilities.shape[0]):
+        lowest = min(lowest, utilities[g])
+    is_admitted, is_harmless = True, True
+    for g in range(utilities.shape[0]):
+        is_admitted &= proposed[j, g] > lowest + tolerance
+        is_harmless &= proposed[j, g] >= utilities[g] - tolerance
+    return is_admitted, is_harmless
+
+
+@_njit
+def next_limit(limit, slack, keep_all, change, is_harmless, best_harmless):
+    """Limit on the change in total cost, now that one with this change was found.
+
+    An admitted proposal rules out what costs more in total; but while none is known
+    that harms nobody, those that may be harmless (their total change is not above 0
+    but for rounding) stay in.
+    """
+    if keep_all or (best_harmless and not is_harmless):
+        return limit
+    change += slack
+    if is_harmless:
+        return min(limit, change) if best_harmless else change
+    return min(limit, max(change, 2 * slack))
+
+
+@_njit
+def best_in_rows(labels, toggle, lag, start, stop):
+    """Lowest change in total cost among a row's moves that help group lag.
+
+    Infinite where there is none. Tells which rows single_moves must look at.
+    """
+    n_clusters, total, n_rows = toggle.shape[0], toggle.shape[1] - 1, stop - start
+    leave, leave_lag = np.empty(n_rows), np.empty(n_rows)
+    for i in range(n_rows):
+        leave[i] = toggle[labels[start + i], total, start + i]
+        leave_lag[i] = toggle[labels[start + i], lag, start + i]
+    best = np.full(n_rows, np.inf)
+    labels = labels[start:stop]
+    for c in range(n_clusters):
+        enter, enter_lag = toggle[c, total, start:stop], toggle[c, lag, start:stop]
+        for i in range(n_rows):
+            helps = (labels[i] != c) & (leave_lag[i] + enter_lag[i] < 0.0)
+            change = leave[i] + enter[i] if helps else np.inf
+            best[i] = change if change < best[i] else best[i]
+    return best
+
+
+@_njit
+def single_moves(
+    labels, utilities, group_sizes, tolerance, toggle, keep_all, start, stop
+):  # fmt: skip
+    """Search the moves of one row, for the rows start to stop - 1.
+
+    Move i (k - 1) + t takes row i to the t-th of the other clusters. Returns the
+    numbers of the moves found and the group utilities that they lead to.
+    """
+    n_clusters, n_groups = toggle.shape[0], utilities.shape[0]
+    best = best_in_rows(labels, toggle, utilities.argmin(), start, stop)
+    slack, limit = tolerance * group_sizes.sum(), np.inf
+    best_harmless = False
+    n_found, room = 0, 64
+    found, out = np.empty(room, np.int64), np.empty((room, n_groups))
+    for i in range(start, stop):
+        if best[i - start] >= limit:
+            continue
+        label = labels[i]
+        for other in range(n_clusters - 1):
+            c = other + (other >= label)
+            change = toggle[label, n_groups, i] + toggle[c, n_groups, i]
+            if change >= limit:
+                continue
+            for g in range(n_groups):
+                loss = (toggle[label, g, i] + toggle[c, g, i]) / group_sizes[g]
+                out[n_found, g] = utilities[g] - loss
+            is_admitted, is_harmless = judge(out, n_found, utilities, tolerance)
+            if not is_admitted:
+                continue
+            limit = next_limit(
+                limit, slack, keep_all, change, is_harmless, best_harmless
+            )
+            best_harmless |= is_harmless
+            found[n_found] = i * (n_clusters - 1) + other
+            n_found += 1
+            if n_found == room:
+                room *= 2
+                found = np.concatenate((found, np.empty_like(found)))
+                out = np.concatenate((out, np.empty_like(out)))
+    return found[:n_found], out[:n_found]
+
+
+@_njit
+def enter_cluster(
+    c, w, x, dots, norms, weights, groups, labels,
+    members, counts, mass, mean_norms, mean_dots, products, toggle,
+):  # fmt: skip
+    """Let row x enter cluster c with weight w (leave it with -w), for later rows.
+
+    ``dots`` has the products of x with the rows behind it, the only ones updated.
+    A cluster that x leaves empty costs nothing to enter.
+    OUT: all of cluster c in members, counts, ..., toggle.
+    """
+    n_groups, n_rows = counts.shape[1], norms.shape[0]
+    old, new, norm, h = mass[c], mass[c] + w, norms[x], groups[x]
+    if w != 0.0:
+        members[c] += 1 if w > 0.0 else -1
+    if members[c] == 0:
+        for y in range(x + 1, n_rows):
+            toggle[c, :, y] = 0.0 if weights[y] > 0.0 else np.inf
+        return
+    p = 0.0
+    for g in range(n_groups):
+        p += products[c, g, x]
+        mean_dots[c, g] = (old * mean_dots[c, g] + w * products[c, g, x]) / new
+    mean_dots[c, h] += w * (p + w * norm) / new
+    mean_norms[c] = (old * old * mean_norms[c] + w * (2 * p + w * norm)) / (new * new)
+    mass[c] = new
+    counts[c, h] += w
+    product = products[c, h, x + 1 :]
+    for y in range(product.shape[0]):
+        product[y] += w * dots[x + 1 + y]
+    toggle_cluster(
+        c, norms, weights, groups, labels, members, counts, mass, mean_norms,
+        mean_dots, products, toggle, x + 1, n_rows,
+    )  # fmt: skip
+
+
+@_njit
+def restore_cluster(
+    c, x, from_members, from_counts, from_mass, from_norms, from_dots, from_products,
+    from_toggle, members, counts, mass, mean_norms, mean_dots, products, toggle,
+):  # fmt: skip
+    """Copy cluster c back, for the rows behind x.
+
+    OUT: cluster c in members, counts, ..., toggle.
+    """
+    members[c], mass[c], mean_norms[c] = from_members[c], from_mass[c], from_norms[c]
+    n_groups, n_rows = products.shape[1:]
+    for g in range(n_groups):
+        counts[c, g], mean_dots[c, g] = from_counts[c, g], from_dots[c, g]
+        for y in range(x + 1, n_rows):
+            products[c, g, y] = from_products[c, g, y]
+    for g in range(n_groups + 1):
+        for y in range(x + 1, n_rows):
+            toggle[c, g, y] = from_toggle[c, g, y]
+
+
+@_njit
+def pair_moves(
+    X, shift, examples, norms, weights, groups, labels, members, counts, mass,
+    mean_norms, mean_dots, products, toggle, utilities, group_sizes, tolerance,
+    rows, targets, keep_all, start, stop,
+):  # fmt: skip
+    """Search the pairs a < b of the given single moves, for a in start to stop - 1.
+
+    Move a takes row ``rows[a]`` to ``targets[a]``; moves are sorted by row, and row y
+    is ``examples[y]`` of X. Move a is made on a scratch copy of the statistics; a
+    second move then costs what a single one does, and only two clusters differ.
+    Returns the pairs found as numbers a n_moves + b, and their group utilities.
+    """
+    n_moves, n_rows, n_groups = rows.shape[0], norms.shape[0], utilities.shape[0]
+    lag = utilities.argmin()
+    slack, limit = tolerance * group_sizes.sum(), np.inf
+    best_harmless = False
+    n_found, room = 0, 64
+    found, out = np.empty(room, np.int64), np.empty((room, n_groups))
+    columns, values = np.empty(X.shape[1], np.int64), np.empty(X.shape[1])
+    dots, both = np.empty(n_rows), np.empty(n_groups + 1)
+    original = (members, counts, mass, mean_norms, mean_dots, products, toggle)
+    scratch = (
+        members.copy(), counts.copy(), mass.copy(), mean_norms.copy(),
+        mean_dots.copy(), products.copy(), toggle.copy(),
+    )  # fmt: skip
+    # Places in the scratch copy of toggle of what a move's two clusters cost.
+    after, stride = scratch[6].ravel(), n_rows * (n_groups + 1)
+    total, least = np.uint64(n_groups * n_rows), np.uint64(lag * n_rows)
+    leave, enter = np.empty(n_moves, np.uint64), np.empty(n_moves, np.uint64)
+    for b in range(n_moves):
+        leave[b] = labels[rows[b]] * stride + rows[b]
+        enter[b] = targets[b] * stride + rows[b]
+    x, A, second = -1, -1, 0
+    for a in range(start, stop):
+        if rows[a] != x:
+            if x >= 0:
+                restore_cluster(A, x, *original, *scratch)
+            x, second = rows[a], a + 1
+            A = np.int64(labels[x])
+            while second < n_moves and rows[second] == x:
+                second += 1
+            n_nonzero = nonzero_entries(X, shift, examples[x], columns, values)
+            for y in range(x + 1, n_rows):
+                dots[y] = dot(X, shift, examples[y], columns, values, n_nonzero)
+            enter_cluster(
+                A, -weights[x], x, dots, norms, weights, groups, labels, *scratch
+            )
+        B = targets[a]
+        enter_cluster(B, weights[x], x, dots, norms, weights, groups, labels, *scratch)
+        is_emptied = scratch[0][A] == 0
+        for g in range(n_groups + 1):
+            both[g] = toggle[B, g, x] + (0.0 if is_emptied else toggle[A, g, x])
+        for b in range(second, n_moves):
+            change = both[n_groups] + after[leave[b] + total] + after[enter[b] + total]
+            if change >= limit or (is_emptied and targets[b] != A):
+                continue
+            if both[lag] + after[leave[b] + least] + after[enter[b] + least] >= 0.0:
+                continue
+            for g in range(n_groups):
+                plane = np.uint64(g * n_rows)
+                loss = both[g] + after[leave[b] + plane] + after[enter[b] + plane]
+                out[n_found, g] = utilities[g] - loss / group_sizes[g]
+            is_admitted, is_harmless = judge(out, n_found, utilities, tolerance)
+            if not is_admitted:
+                continue
+            limit = next_limit(
+                limit, slack, keep_all, change, is_harmless, best_harmless
+            )
+            best_harmless |= is_harmless
+            found[n_found] = a * n_moves + b
+            n_found += 1
+            if n_found == room:
+                room *= 2
+                found = np.concatenate((found, np.empty_like(found)))
+                out = np.concatenate((out, np.empty_like(out)))
+        restore_cluster(B, x, *original, *scratch)
+    return found[:n_found], out[:n_found]
+
+
+@_njit
+def overall_utilities(utilities, shares):
+    """Sum over groups of share times utility, summed as in best_proposal."""
+    overall = np.zeros(utilities.shape[0])
+    for j in range(utilities.shape[0]):
+        for g in range(utilities.shape[1]):
+            overall[j] += shares[g] * utilities[j, g]
+    return overall
+
+
+@_njit
+def best_proposal(proposed, utilities, shares, tolerance):
+    """Index of the best proposal in the paper's order of preference, or -1.
+
+    Admitted: the lowest utility rises. Preferred: no group falls. Then: highest
+    overall utility; then lowest index.
+    """
+    n_groups = proposed.shape[1]
+    now = 0.0
+    for g in range(n_groups):
+        now += shares[g] * utilities[g]
+    best, best_harmless, best_overall = -1, False, -np.inf
+    for j in range(proposed.shape[0]):
+        overall = 0.0
+        for g in range(n_groups):
+            overall += shares[g] * proposed[j, g]
+        # What harms nobody cannot lower the overall utility, so most proposals are
+        # out of the running here already.
+        if overall <= best_overall and (best_harmless or overall < now - 2 * tolerance):
+            continue
+        is_admitted, is_harmless = judge(proposed, j, utilities, tolerance)
+        if not is_admitted or (best_harmless and not is_harmless):
+            continue
+        if overall > best_overall or (is_harmless and not best_harmless):
+            best, best_harmless, best_overall = j, is_harmless, overall
+    return best, best_harmless, best_overall

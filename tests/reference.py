@@ -1,0 +1,131 @@
+"""The paper's system as plainly as it can be written: recompute everything, always.
+
+Nothing here is incremental and nothing is shared with the package. Slow on purpose.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+
+
+class Reference:
+    """Algorithms 1 to 3 on rows X, groups 0..G-1 and weights."""
+
+    def __init__(self, X, groups, weights=None, max_distance=0.0, tolerance=1e-12):
+        self.X = np.asarray(X, dtype=float)
+        self.groups = np.asarray(groups)
+        self.weights = np.ones(len(self.X)) if weights is None else np.asarray(weights)
+        self.max_distance = max_distance
+        self.tolerance = tolerance
+        self.group_sizes = np.bincount(self.groups, self.weights)
+
+    def utilities(self, labels):
+        """U(g): mean of delta - d(x, c) with d the squared distance to x's own mean."""
+        distance = np.empty(len(self.X))
+        for c in np.unique(labels):
+            members = labels == c
+            center = np.average(self.X[members], axis=0, weights=self.weights[members])
+            distance[members] = ((self.X[members] - center) ** 2).sum(axis=1)
+        cost = np.bincount(self.groups, self.weights * distance)
+        return self.max_distance - cost / self.group_sizes
+
+    def overall(self, utilities):
+        """Mean utility of all examples."""
+        return utilities @ self.group_sizes / self.group_sizes.sum()
+
+    def after(self, labels, moves):
+        """Group utilities after the moves; None if a cluster has nobody left."""
+        new = labels.copy()
+        for i, c in moves:
+            new[i] = c
+        heads = np.bincount(new[self.weights > 0], minlength=labels.max() + 1)
+        return None if (heads == 0).any() else self.utilities(new)
+
+    def admitted(self, labels, operations):
+        """Operations after which the lowest utility is higher, with utilities."""
+        floor = self.utilities(labels).min() + self.tolerance
+        found = []
+        for moves in operations:
+            utilities = self.after(labels, moves)
+            if utilities is not None and utilities.min() > floor:
+                found.append((moves, utilities))
+        return found
+
+    # --- Algorithms 2 and 3: GenerateOperations ---
+
+    def singles(self, labels):
+        """Alg. 2, line 2: each tuple (x, C') with C' another cluster."""
+        k = labels.max() + 1
+        return [
+            ((i, c),) for i in range(len(labels)) for c in range(k) if c != labels[i]
+        ]
+
+    def pairs(self, singles):
+        """Alg. 3, line 6: pairs of tuples that move distinct examples."""
+        return [
+            (*first, *second)
+            for first, second in itertools.combinations(singles, 2)
+            if first[0][0] != second[0][0]
+        ]
+
+    def good_singles(self, labels, p, q):
+        """Alg. 3, lines 1 to 4."""
+        T = self.admitted(labels, self.singles(labels))
+        by_lag = sorted(T, key=lambda t: -t[1].min())
+        by_overall = sorted(T, key=lambda t: -self.overall(t[1]))
+        n_lag = math.ceil(round(p * len(T), 9))
+        n_overall = math.ceil(round(q * len(T), 9))
+        good = {moves for moves, _ in by_lag[:n_lag] + by_overall[:n_overall]}
+        return sorted(good)
+
+    def operations(self, operator, labels, p=0.05, q=0.05):
+        """All admitted operations of an operator, with the utilities they lead to."""
+        if operator == "R1":
+            return self.admitted(labels, self.singles(labels))
+        if operator == "R2":
+            return self.admitted(labels, self.pairs(self.good_singles(labels, p, q)))
+        if operator == "R2-exhaustive":
+            return self.admitted(labels, self.pairs(self.singles(labels)))
+        assert operator == "R1+R2"
+        return self.operations("R1", labels) + self.operations("R2", labels, p, q)
+
+    # --- Selecting (section "Selecting and applying the best ...") ---
+
+    def rank(self, utilities, now):
+        """(1) north-east first; then (2) highest overall utility."""
+        harmless = bool((utilities >= now - self.tolerance).all())
+        return harmless, self.overall(utilities)
+
+    def select(self, labels, operations):
+        """The best operation, the earliest of several; None is the null operation."""
+        now = self.utilities(labels)
+        best = None
+        for moves, utilities in operations:
+            if best is None or self.rank(utilities, now) > self.rank(best[1], now):
+                best = moves, utilities
+        return best
+
+    # --- Algorithm 1: Traverse ---
+
+    def traverse(self, labels, operator, max_iter=None):
+        """Utilities at the start and after each step, and the labels at the end."""
+        labels = np.array(labels)
+        history = [self.utilities(labels)]
+        while max_iter is None or len(history) <= max_iter:
+            best = self.select(labels, self.operations(operator, labels))
+            if best is None:
+                break
+            for i, c in best[0]:
+                labels[i] = c
+            history.append(self.utilities(labels))
+        return np.array(history), labels
+
+
+def all_assignments(n_samples, n_clusters):
+    """Every labelling that leaves no cluster empty."""
+    for labels in itertools.product(range(n_clusters), repeat=n_samples):
+        if len(set(labels)) == n_clusters:
+            yield np.array(labels)

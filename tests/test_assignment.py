@@ -1,0 +1,182 @@
+"""Sufficient statistics, costs of moves and incremental updates against definitions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cases import cases, make_case, spread
+from rawlsian import _assignment, _problem
+from rawlsian._assignment import Assignment
+
+
+@given(case=cases())
+def test_utilities_are_those_of_the_definition(case):
+    expected = case.reference.utilities(case.labels)
+
+    assert case.assignment.utilities == pytest.approx(expected, abs=1e-9)
+    assert case.assignment.overall == pytest.approx(case.reference.overall(expected))
+
+
+@given(case=cases())
+def test_centers_are_the_means_of_the_members(case):
+    expected = [
+        np.average(case.X[rows], axis=0, weights=case.weights[rows])
+        for rows in (case.labels == c for c in range(case.labels.max() + 1))
+    ]
+
+    assert case.assignment.centers == pytest.approx(np.array(expected), abs=1e-9)
+
+
+@given(case=cases(weights=("counts",)))
+def test_a_row_of_weight_w_counts_as_w_rows(case):
+    repeat = case.weights.astype(int)
+    repeated = case._replace(
+        X=np.repeat(case.X, repeat, axis=0),
+        labels=np.repeat(case.labels, repeat),
+        groups=np.repeat(case.groups, repeat),
+        weights=np.ones(repeat.sum()),
+    )
+
+    assert case.assignment.utilities == pytest.approx(
+        repeated.assignment.utilities, abs=1e-9
+    )
+
+
+@settings(max_examples=200)
+@given(case=cases())
+def test_toggle_is_what_moving_one_row_changes(case):
+    assignment, reference = case.assignment, case.reference
+    now = reference.utilities(case.labels)
+
+    for i in range(len(case.X)):
+        for c in range(assignment.n_clusters):
+            if c == case.labels[i]:
+                continue
+            after = reference.after(case.labels, [(i, c)])
+            both = assignment.toggle[case.labels[i], :, i] + assignment.toggle[c, :, i]
+            if after is None:
+                assert np.isinf(both).all()
+                continue
+            change = (now - after) * reference.group_sizes
+            assert both[:-1] == pytest.approx(change, abs=1e-9 * spread(case))
+            assert both[-1] == pytest.approx(change.sum(), abs=1e-9 * spread(case))
+
+
+def _random_moves(rng, assignment, n_moves):
+    """Up to n_moves distinct rows and targets that leave no cluster empty."""
+    examples = rng.permutation(len(assignment.labels))[:n_moves]
+    targets = rng.integers(assignment.n_clusters, size=len(examples))
+    labels = assignment.labels.copy()
+    labels[examples] = targets
+    has_weight = assignment.problem.weights > 0
+    heads = np.bincount(labels[has_weight], minlength=assignment.n_clusters)
+    return (examples, targets) if heads.all() else None
+
+
+@settings(max_examples=200)
+@given(case=cases(n=(4, 12)), seed=st.integers(0, 2**32 - 1), n_moves=st.integers(1, 9))
+def test_apply_agrees_with_starting_afresh(case, seed, n_moves):
+    assignment, rng = case.assignment, np.random.default_rng(seed)
+    assert assignment.toggle is not None  # built before the moves, updated by them
+
+    for _ in range(5):
+        moves = _random_moves(rng, assignment, n_moves)
+        if moves is not None:
+            assignment.apply(*moves)
+
+    fresh = Assignment(case.problem, assignment.labels)
+    scale = spread(case)
+    assert assignment.utilities == pytest.approx(fresh.utilities, abs=1e-9)
+    assert assignment.counts == pytest.approx(fresh.counts, abs=1e-9)
+    assert assignment.costs == pytest.approx(fresh.costs, abs=1e-9 * scale)
+    assert assignment.products == pytest.approx(fresh.products, abs=1e-9 * scale)
+    for c in range(assignment.n_clusters):
+        assert assignment.toggle[c] == pytest.approx(fresh.toggle[c], abs=1e-9 * scale)
+
+
+@pytest.mark.parametrize("transposed", [True, False])
+def test_products_have_the_same_bits_with_and_without_a_transposed_copy(
+    monkeypatch, transposed
+):
+    case = make_case(1, 30, 3, 2, rows="sparse")
+    expected = case.assignment
+    monkeypatch.setattr(_problem, "LARGEST_TRANSPOSED", 10**6 if transposed else 0)
+    other = case.assignment
+
+    for assignment in (expected, other):
+        assert assignment.products is not None
+        assignment.apply([3, 4], [1, 2])
+
+    assert np.array_equal(expected.products, other.products)
+
+
+@pytest.mark.parametrize("rows", ["continuous", "far"])
+def test_drift_stays_below_1e_9_over_100_000_moves(monkeypatch, rows):
+    case = make_case(5, 200, 4, 3, rows=rows, weights="floats")
+    assignment, rng = case.assignment, np.random.default_rng(0)
+    recomputed = []
+    recompute = assignment.recompute
+    monkeypatch.setattr(
+        assignment, "recompute", lambda: (recomputed.append(1), recompute())
+    )
+    worst = 0.0
+
+    for move in range(100_000):
+        i = int(rng.integers(200))
+        if assignment.members[assignment.labels[i]] > 1:
+            assignment.apply([i], [int(rng.integers(4))])
+        if move % 997 == 0:
+            exact = Assignment(case.problem, assignment.labels).utilities
+            worst = max(worst, np.abs(assignment.utilities - exact).max())
+
+    assert worst < 1e-9
+    assert len(recomputed) >= 90_000 // _assignment.MOVES_BEFORE_RECOMPUTE
+
+
+@pytest.mark.parametrize(
+    ("examples", "targets", "reason"),
+    [
+        ([9], [0], "no such example"),
+        ([-1], [0], "no such example"),
+        ([0], [3], "no such cluster"),
+        ([0, 0], [1, 2], "named twice"),
+        ([2], [0], "left empty"),
+        ([0], [1, 2], "same length"),
+    ],
+)
+def test_a_move_that_may_not_be_made_changes_nothing(examples, targets, reason):
+    case = make_case(0, 5, 3, 2)._replace(labels=np.array([0, 1, 2, 0, 1]))
+    assignment = case.assignment
+
+    with pytest.raises(ValueError, match=reason):
+        assignment.apply(examples, targets)
+
+    assert np.array_equal(assignment.labels, case.labels)
+
+
+def test_the_only_member_may_leave_if_another_enters_at_once():
+    case = make_case(0, 5, 3, 2)._replace(labels=np.array([0, 1, 2, 0, 1]))
+    assignment = case.assignment
+
+    assignment.apply([2, 0], [0, 2])
+
+    fresh = Assignment(case.problem, [2, 1, 0, 0, 1])
+    assert assignment.utilities == pytest.approx(fresh.utilities)
+
+
+def test_the_callers_arrays_are_not_changed():
+    case = make_case(0, 20, 3, 2)
+    kept = [array.copy() for array in case]
+
+    case.assignment.apply([1], [2])
+
+    assert all(map(np.array_equal, case, kept))
+
+
+def test_x_is_not_copied_when_it_is_float64_and_c_ordered():
+    case = make_case(0, 20, 3, 2)
+
+    assert np.shares_memory(case.problem.X, case.X)
