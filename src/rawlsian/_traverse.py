@@ -1,0 +1,274 @@
+"""Algorithm 1: from an assignment to a fairer one, an operation at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rawlsian import _kernels
+from rawlsian._assignment import Assignment
+from rawlsian._problem import MaxDistance, Problem
+from rawlsian.operators import (
+    Moves,
+    Operator,
+    Proposals,
+    get_operator,
+)
+
+StopReason = Literal["no_operation", "max_iter", "interrupted"]
+
+
+class Operation(NamedTuple):
+    """What one step moved.
+
+    Attributes
+    ----------
+    examples, sources, targets : ndarray of shape (n_moved,)
+        The rows that were moved, the clusters they left and the ones they entered.
+    """
+
+    examples: NDArray[np.int64]
+    sources: NDArray[np.int32]
+    targets: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """The way from the first assignment to the last.
+
+    Attributes
+    ----------
+    groups : ndarray of shape (n_groups,)
+        Names of the groups, sorted; the columns of ``utilities``.
+    utilities : ndarray of shape (n_iter + 1, n_groups)
+        Mean utility of each group at the start and after each step.
+    overall : ndarray of shape (n_iter + 1,)
+        Mean utility of all examples at the start and after each step.
+    labels : ndarray of shape (n_samples,)
+        Labels at the end.
+    cluster_centers : ndarray of shape (n_clusters, n_features)
+        Means of the clusters at the end.
+    operations : list of Operation
+        What each step moved, from where to where.
+    stop_reason : {"no_operation", "max_iter", "interrupted"}
+        Why it ended: nothing that the operator proposed raises the lowest utility;
+        the limit was reached; or the user pressed Ctrl-C.
+    start_labels : ndarray of shape (n_samples,)
+        Labels at the start.
+    """
+
+    groups: NDArray[Any]
+    utilities: NDArray[np.float64]
+    overall: NDArray[np.float64]
+    labels: NDArray[np.int32]
+    cluster_centers: NDArray[np.float64]
+    operations: list[Operation]
+    stop_reason: StopReason
+    start_labels: NDArray[np.int32]
+
+    def __repr__(self) -> str:
+        return (
+            f"Trajectory(n_iter={self.n_iter}, stop_reason={self.stop_reason!r}, "
+            f"lowest utility {self.utilities[0].min():.6g} -> "
+            f"{self.utilities[-1].min():.6g})"
+        )
+
+    @property
+    def n_iter(self) -> int:
+        """Number of operations that were carried out."""
+        return len(self.operations)
+
+    def labels_at(self, step: int) -> NDArray[np.int32]:
+        """Labels after that many steps; 0 is the start, -1 the end."""
+        if not -self.n_iter - 1 <= step <= self.n_iter:
+            raise IndexError(
+                f"step {step} is not among the {self.n_iter + 1} points of this "
+                "trajectory; 0 is the start and -1 the end."
+            )
+        labels = self.start_labels.copy()
+        for operation in self.operations[: step % (self.n_iter + 1)]:
+            labels[operation.examples] = operation.targets
+        return labels
+
+
+class Step(NamedTuple):
+    """What a callback is told after each step.
+
+    Attributes
+    ----------
+    n_iter : int
+        Number of operations carried out so far.
+    utilities : ndarray of shape (n_groups,)
+        Mean utility of each group now.
+    overall : float
+        Mean utility of all examples now.
+    operation : Operation
+        What this step moved.
+    """
+
+    n_iter: int
+    utilities: NDArray[np.float64]
+    overall: float
+    operation: Operation
+
+
+def traverse(
+    X: ArrayLike,
+    labels: ArrayLike,
+    sensitive_features: Any,
+    *,
+    operator: str | Operator = "R1",
+    sample_weight: ArrayLike | None = None,
+    max_distance: MaxDistance = "auto",
+    max_iter: int | None = None,
+    callback: Callable[[Step], object] | None = None,
+) -> Trajectory:
+    """Raise the utility of the worst-off group, one operation at a time.
+
+    At every step the operator proposes operations. Those that raise the lowest group
+    utility are admitted; among them one that harms no group is preferred, then the
+    one with the highest overall utility, then the earliest. It ends when no
+    operation is admitted.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        The examples, as numbers.
+    labels : array-like of shape (n_samples,)
+        The clustering to start from: integers from 0 to k - 1, each in use.
+    sensitive_features : array-like of shape (n_samples,) or (n_samples, n_columns)
+        The group of each example: text, numbers, booleans; several columns mean
+        their intersections. ``None`` means one group.
+    operator : str or object with ``generate``, default="R1"
+        "R1" moves one example, "R2" a pair of good single moves, "R1+R2" whichever
+        is better, "R2-exhaustive" any pair.
+    sample_weight : array-like of shape (n_samples,), default=None
+        A row of weight w counts as w people who move together.
+    max_distance : "auto" or float, default="auto"
+        Utility is this less the squared distance to the cluster's mean. "auto" is
+        the squared diagonal of the bounding box of X. It changes no decision.
+    max_iter : int, default=None
+        Stop after that many operations.
+    callback : callable, default=None
+        Called with a ``Step`` after each operation.
+
+    Returns
+    -------
+    Trajectory
+        Labels at the end and at every step, utilities, and why it ended. Ctrl-C
+        ends it early and returns what was reached.
+
+    Examples
+    --------
+    >>> from rawlsian import traverse
+    >>> X = [[0.0], [1.0], [2.0], [6.0], [7.0]]
+    >>> trajectory = traverse(X, [0, 0, 0, 1, 1], ["a", "b", "a", "b", "b"])
+    >>> trajectory.stop_reason
+    'no_operation'
+    """
+    operator = get_operator(operator)
+    _check_max_iter(max_iter)
+    problem = Problem.from_arrays(
+        X, sensitive_features, sample_weight=sample_weight, max_distance=max_distance
+    )
+    assignment = Assignment(problem, labels)
+    start_labels, start_utilities = (
+        assignment.labels.copy(),
+        assignment.utilities.copy(),
+    )
+    steps: list[Step] = []
+    stop_reason: StopReason = "max_iter"
+    try:
+        while max_iter is None or len(steps) < max_iter:
+            moves = select(operator.generate(assignment), assignment)
+            if moves is None:
+                stop_reason = "no_operation"
+                break
+            steps.append(_carry_out(moves, assignment, len(steps) + 1, operator))
+            if callback is not None:
+                callback(steps[-1])
+    except KeyboardInterrupt:
+        stop_reason = "interrupted"
+    return _trajectory(problem, start_labels, start_utilities, steps, stop_reason)
+
+
+def select(blocks: Iterable[Proposals], assignment: Assignment) -> Moves | None:
+    """The best operation in the paper's order of preference, or None.
+
+    Admitted are operations after which the lowest group utility is higher than now.
+    (1) Among those after which no group is worse off than now, the one with the
+    highest overall utility; (2) otherwise among all admitted, the one with the
+    highest overall utility, which is always on the skyline; (3) otherwise none.
+    Ties go to the earliest. Being the maximum of a total order, it folds over blocks.
+    """
+    best: tuple[Proposals, int] | None = None
+    best_rank = (False, -np.inf)
+    problem = assignment.problem
+    for block in blocks:
+        j, *rank = _kernels.best_proposal(
+            block.utilities, assignment.utilities, problem.shares, problem.tolerance
+        )
+        if j >= 0 and tuple(rank) > best_rank:
+            best, best_rank = (block, j), (rank[0], rank[1])
+    if best is None:
+        return None
+    block, j = best
+    return block.moves(j)
+
+
+def _carry_out(
+    moves: Moves, assignment: Assignment, n_iter: int, operator: Operator
+) -> Step:
+    """Apply the moves and say what they did."""
+    before = assignment.lowest
+    examples, targets = moves
+    operation = Operation(examples, assignment.labels[examples], targets)
+    assignment.apply(examples, targets)
+    if assignment.lowest <= before:
+        # Only an operator that misstates its utilities gets here; without this check
+        # the loop might never end.
+        raise RuntimeError(
+            f"{operator!r} proposed an operation that was to raise the lowest group "
+            f"utility above {before!r}, but it is {assignment.lowest!r} afterwards; "
+            "its generate() must yield the utilities that its moves lead to."
+        )
+    return Step(n_iter, assignment.utilities.copy(), assignment.overall, operation)
+
+
+def _trajectory(
+    problem: Problem,
+    start_labels: NDArray[np.int32],
+    start_utilities: NDArray[np.float64],
+    steps: list[Step],
+    stop_reason: StopReason,
+) -> Trajectory:
+    """The trajectory of these steps, with its end computed afresh from the labels."""
+    labels = start_labels.copy()
+    for step in steps:
+        labels[step.operation.examples] = step.operation.targets
+    end = Assignment(problem, labels)
+    utilities = np.array([start_utilities, *(step.utilities for step in steps)])
+    utilities[-1] = end.utilities
+    return Trajectory(
+        groups=problem.group_names,
+        utilities=utilities,
+        overall=_kernels.overall_utilities(utilities, problem.shares),
+        labels=labels,
+        cluster_centers=end.centers,
+        operations=[step.operation for step in steps],
+        stop_reason=stop_reason,
+        start_labels=start_labels,
+    )
+
+
+def _check_max_iter(max_iter: object) -> None:
+    if max_iter is None or (isinstance(max_iter, Integral) and int(max_iter) >= 0):
+        return
+    raise ValueError(
+        f"max_iter must be None (no limit) or a number of steps, got {max_iter!r}."
+    )

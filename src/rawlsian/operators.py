@@ -1,0 +1,270 @@
+"""Reassignment operators: what could be done next, and where it would lead.
+
+An operator is anything with a method ``generate(assignment)`` that yields blocks of
+:class:`Proposals`. ``R1`` and ``R2`` are the paper's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rawlsian import _kernels
+from rawlsian._assignment import Assignment
+from rawlsian._threads import run_in_chunks
+
+__all__ = ["R1", "R2", "AnyOf", "Operator", "Proposals", "R2Exhaustive"]
+
+Moves: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+Block: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float64]]
+
+# Proposals are worked out block by block, so that memory stays bounded, and a block
+# is large enough to hide what calls and threads cost.
+MOVES_A_BLOCK = 131_072
+MOVES_A_THREAD = 32_768
+PAIRS_A_BLOCK = 2_097_152
+PAIRS_A_THREAD = 32_768
+
+
+class Proposals(NamedTuple):
+    """A block of proposals: where each leads, and what it would move.
+
+    Attributes
+    ----------
+    utilities : ndarray of shape (n_proposals, n_groups)
+        Group utilities after each proposal; minus infinity for one that may not be
+        carried out. Earlier proposals win ties.
+    moves : callable
+        ``moves(j)`` gives the examples that proposal j moves and their targets. It
+        is called for the one proposal that is chosen, so it may take its time.
+    """
+
+    utilities: NDArray[np.float64]
+    moves: Callable[[int], Moves]
+
+
+class Operator(Protocol):
+    """What ``traverse`` needs of an operator."""
+
+    def generate(self, assignment: Assignment) -> Iterator[Proposals]:
+        """Yield blocks of proposals, without changing the assignment."""
+
+
+@dataclass(frozen=True)
+class R1:
+    """Move one example to another cluster: all n (k - 1) moves (Algorithm 2).
+
+    Examples
+    --------
+    >>> from rawlsian import traverse
+    >>> traverse([[0], [1], [5], [6]], [0, 0, 1, 1], list("abab"), operator=R1()).n_iter
+    0
+    """
+
+    def generate(self, assignment: Assignment) -> Iterator[Proposals]:
+        """Yield the moves that raise the lowest utility, by example, then target."""
+        for singles, utilities in _search_singles(assignment, keep_all=False):
+
+            def moves(j: int, singles: NDArray[np.int64] = singles) -> Moves:
+                example, target = divmod(int(singles[j]), assignment.n_clusters - 1)
+                target += target >= assignment.labels[example]
+                return np.array([example]), np.array([target])
+
+            yield Proposals(utilities, moves)
+
+
+@dataclass(frozen=True)
+class R2:
+    """Move two examples, both from the best single moves (Algorithm 3).
+
+    Parameters
+    ----------
+    p, q : float in (0, 1], default=0.05
+        Of the single moves that raise the lowest group utility, the share kept for
+        leading to the highest lowest utility (p) and to the highest overall utility
+        (q). The paper used 0.01 to 0.05.
+    """
+
+    p: float = 0.05
+    q: float = 0.05
+
+    def __post_init__(self) -> None:
+        for name, share in (("p", self.p), ("q", self.q)):
+            if not 0 < share <= 1:
+                raise ValueError(
+                    f"{name} must be above 0 and at most 1, got {share!r}; it is the "
+                    "share of single moves from which R2 forms pairs."
+                )
+
+    def generate(self, assignment: Assignment) -> Iterator[Proposals]:
+        """Yield all pairs of good single moves that move distinct examples."""
+        yield from _pairs(assignment, self._good_moves(assignment), keep_all=True)
+
+    def _good_moves(self, assignment: Assignment) -> NDArray[np.int64]:
+        """Alg. 3, lines 1 to 4: T, T_LAG and T_overall; their union, sorted."""
+        blocks = list(_search_singles(assignment, keep_all=True))
+        if not blocks:
+            return np.empty(0, np.int64)
+        singles, utilities = map(np.concatenate, zip(*blocks, strict=True))
+        overall = _kernels.overall_utilities(utilities, assignment.problem.shares)
+        good = np.union1d(_top(utilities.min(axis=1), self.p), _top(overall, self.q))
+        return singles[good]
+
+
+@dataclass(frozen=True)
+class R2Exhaustive:
+    """Move two examples: every pair, without the paper's pruning.
+
+    There are n (n - 1) / 2 (k - 1)^2 pairs, so this is for a few thousand examples.
+    """
+
+    def generate(self, assignment: Assignment) -> Iterator[Proposals]:
+        """Yield all pairs of single moves that move distinct examples."""
+        n_singles = assignment.problem.n_samples * (assignment.n_clusters - 1)
+        yield from _pairs(assignment, np.arange(n_singles), keep_all=False)
+
+
+class AnyOf:
+    """The proposals of several operators together; earlier operators win ties.
+
+    Parameters
+    ----------
+    *operators : Operator
+        For example ``AnyOf(R1(), R2())``, which is what "R1+R2" means.
+    """
+
+    def __init__(self, *operators: Operator) -> None:
+        self.operators = operators
+
+    def __repr__(self) -> str:
+        return f"AnyOf({', '.join(map(repr, self.operators))})"
+
+    def generate(self, assignment: Assignment) -> Iterator[Proposals]:
+        """Yield the blocks of each operator in turn."""
+        for operator in self.operators:
+            yield from operator.generate(assignment)
+
+
+_BY_NAME: dict[str, Callable[[], Operator]] = {
+    "R1": R1,
+    "R2": R2,
+    "R2-exhaustive": R2Exhaustive,
+    "R1+R2": lambda: AnyOf(R1(), R2()),
+}
+
+
+def get_operator(operator: str | Operator) -> Operator:
+    """The operator of that name, or the operator itself."""
+    if isinstance(operator, str):
+        if operator in _BY_NAME:
+            return _BY_NAME[operator]()
+    elif callable(getattr(operator, "generate", None)) and not isinstance(
+        operator, type
+    ):
+        return operator
+    raise ValueError(
+        f"operator must be one of {', '.join(map(repr, _BY_NAME))} or an object with "
+        f"a method generate(assignment), got {operator!r}."
+    )
+
+
+def decode_singles(assignment: Assignment, index: NDArray[np.int64]) -> Moves:
+    """Examples and targets of single moves numbered as R1 yields them."""
+    examples, target = np.divmod(index, assignment.n_clusters - 1)
+    target += target >= assignment.labels[examples]  # skip the cluster it is in
+    return examples, target
+
+
+def _search_singles(assignment: Assignment, *, keep_all: bool) -> Iterator[Block]:
+    """Single moves that raise the lowest utility, in order.
+
+    All of them, or only those that may be the best.
+    """
+    targets_a_row = assignment.n_clusters - 1
+    if targets_a_row == 0:
+        return
+    problem, toggle = assignment.problem, assignment.toggle
+    n_samples = problem.n_samples
+    rows_a_block = max(MOVES_A_BLOCK // targets_a_row, 1)
+    for first in range(0, n_samples, rows_a_block):
+
+        def find(start: int, stop: int, first: int = first) -> Block:
+            singles, utilities = _kernels.single_moves(
+                assignment.labels, assignment.utilities, problem.group_sizes,
+                problem.tolerance, toggle, keep_all, first + start, first + stop,
+            )  # fmt: skip
+            return singles, utilities
+
+        n_rows = min(rows_a_block, n_samples - first)
+        yield from run_in_chunks(
+            find, n_rows, smallest_chunk=MOVES_A_THREAD // targets_a_row
+        )
+
+
+def _top(values: NDArray[np.float64], share: float) -> NDArray[np.intp]:
+    """Positions of the highest ceil(share * n) values, ties by lowest position."""
+    # Rounded first: 0.07 * 100 is 7.000000000000001, and its ceiling should be 7.
+    n_kept = math.ceil(round(share * len(values), 9))
+    return np.argsort(-values, kind="stable")[:n_kept]
+
+
+def _pairs(
+    assignment: Assignment, singles: NDArray[np.int64], *, keep_all: bool
+) -> Iterator[Proposals]:
+    """Proposals of pairs of the given single moves."""
+    if len(singles) < 2:
+        return
+    n_moves = len(singles)
+    examples, targets = decode_singles(assignment, singles)
+    for pairs, utilities in _search_pairs(assignment, examples, targets, keep_all):
+
+        def moves(j: int, pairs: NDArray[np.int64] = pairs) -> Moves:
+            both = np.array(divmod(pairs[j], n_moves))
+            return examples[both], targets[both]
+
+        yield Proposals(utilities, moves)
+
+
+def _search_pairs(
+    assignment: Assignment,
+    examples: NDArray[np.int64],
+    targets: NDArray[np.int64],
+    keep_all: bool,
+) -> Iterator[Block]:
+    """Pairs of the given moves that raise the lowest utility, in order.
+
+    All of them, or only those that may be the best. Pair a < b has the number
+    a n_moves + b.
+    """
+    problem = assignment.problem
+    distinct, rows = np.unique(examples, return_inverse=True)
+    state = (
+        problem.norms[distinct], problem.weights[distinct], problem.groups[distinct],
+        assignment.labels[distinct], assignment.members, assignment.counts,
+        assignment._mass, assignment._mean_norms, assignment._mean_dots,
+        assignment.products[:, :, distinct], assignment.toggle[:, :, distinct],
+    )  # fmt: skip
+    # starts[a]: pairs that begin with a move before a. Chunks are cut by pairs, as
+    # early moves begin more of them; a belongs to the chunk of its first pair.
+    n_moves = len(examples)
+    starts = np.concatenate([[0], np.cumsum(np.arange(n_moves - 1, -1, -1))])
+
+    for first in range(0, int(starts[-1]), PAIRS_A_BLOCK):
+
+        def find(start: int, stop: int, first: int = first) -> Block:
+            start, stop = np.searchsorted(starts, (first + start, first + stop))
+            pairs, utilities = _kernels.pair_moves(
+                problem.X, problem.shift, distinct, *state, assignment.utilities,
+                problem.group_sizes, problem.tolerance, rows, targets,
+                keep_all, start, stop,
+            )  # fmt: skip
+            return pairs, utilities
+
+        n_pairs = min(PAIRS_A_BLOCK, int(starts[-1]) - first)
+        yield from run_in_chunks(find, n_pairs, smallest_chunk=PAIRS_A_THREAD)
