@@ -1,0 +1,86 @@
+"""Clustering that serves the worst-off group as well as it can be served.
+
+Names are loaded when they are first used, so that ``import rawlsian`` costs next to
+nothing: numba and scikit-learn's clusterers take a second between them.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from rawlsian._version import __version__
+
+if TYPE_CHECKING:
+    from rawlsian import datasets, metrics, operators, preprocessing
+    from rawlsian._postprocessor import RawlsianPostprocessor
+    from rawlsian._traverse import Operation, Step, Trajectory, traverse
+    from rawlsian.datasets import load_adult
+    from rawlsian.metrics import (
+        Audit,
+        audit,
+        group_utilities,
+        least_advantaged,
+        skyline,
+        utility_gap,
+        utility_ratio,
+    )
+    from rawlsian.operators import R1, R2, AnyOf, Proposals, R2Exhaustive
+    from rawlsian.preprocessing import UnitDistanceEncoder
+
+__all__ = [
+    "R1",
+    "R2",
+    "AnyOf",
+    "Audit",
+    "Operation",
+    "Proposals",
+    "R2Exhaustive",
+    "RawlsianPostprocessor",
+    "Step",
+    "Trajectory",
+    "UnitDistanceEncoder",
+    "__version__",
+    "audit",
+    "datasets",
+    "group_utilities",
+    "least_advantaged",
+    "load_adult",
+    "metrics",
+    "operators",
+    "preprocessing",
+    "skyline",
+    "traverse",
+    "utility_gap",
+    "utility_ratio",
+]
+
+_HOMES = {
+    "_postprocessor": ["RawlsianPostprocessor"],
+    "_traverse": ["Operation", "Step", "Trajectory", "traverse"],
+    "datasets": ["load_adult"],
+    "metrics": [
+        "Audit",
+        "audit",
+        "group_utilities",
+        "least_advantaged",
+        "skyline",
+        "utility_gap",
+        "utility_ratio",
+    ],
+    "operators": ["R1", "R2", "AnyOf", "Proposals", "R2Exhaustive"],
+    "preprocessing": ["UnitDistanceEncoder"],
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES and not name.startswith("_"):
+        return import_module(f"rawlsian.{name}")
+    if name not in _HOME:
+        raise AttributeError(f"module 'rawlsian' has no attribute {name!r}")
+    return getattr(import_module(f"rawlsian.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,458 @@
+"""How well a clustering serves each group."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rawlsian._assignment import Assignment
+from rawlsian._problem import MaxDistance, Problem
+
+__all__ = [
+    "Audit",
+    "audit",
+    "group_utilities",
+    "least_advantaged",
+    "skyline",
+    "utility_gap",
+    "utility_ratio",
+]
+
+FOUR_FIFTHS = 0.8
+
+
+def group_utilities(
+    X: ArrayLike,
+    labels: ArrayLike,
+    sensitive_features: Any,
+    *,
+    sample_weight: ArrayLike | None = None,
+    max_distance: MaxDistance = "auto",
+) -> NDArray[np.float64]:
+    """Mean utility of each group, in the sorted order of the groups.
+
+    U(g) is the mean over the members of g of ``max_distance`` less the squared
+    distance to the mean of the cluster that they are assigned to.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        The examples, as numbers.
+    labels : array-like of shape (n_samples,)
+        The cluster of each example: integers from 0 to k - 1, each in use.
+    sensitive_features : array-like of shape (n_samples,) or (n_samples, n_columns)
+        The group of each example; several columns mean their intersections.
+    sample_weight : array-like of shape (n_samples,), default=None
+        A row of weight w counts as w people.
+    max_distance : "auto" or float, default="auto"
+        The utility of a perfect fit; "auto" is the squared diagonal of the bounding
+        box of X.
+
+    Returns
+    -------
+    ndarray of shape (n_groups,)
+        Higher is better.
+
+    Examples
+    --------
+    >>> from rawlsian import group_utilities
+    >>> X = [[0.0], [2.0], [4.0], [4.0]]
+    >>> group_utilities(X, [0, 0, 1, 1], ["a", "a", "b", "b"], max_distance=16)
+    array([15., 16.])
+    """
+    return _assignment(
+        X, labels, sensitive_features, sample_weight, max_distance
+    ).utilities
+
+
+def least_advantaged(
+    X: ArrayLike,
+    labels: ArrayLike,
+    sensitive_features: Any,
+    *,
+    sample_weight: ArrayLike | None = None,
+) -> Hashable:
+    """Name of the group with the lowest utility; of several, the first by name.
+
+    Parameters are those of :func:`group_utilities`.
+
+    Examples
+    --------
+    >>> from rawlsian import least_advantaged
+    >>> least_advantaged([[0], [2], [4], [4]], [0, 0, 1, 1], ["a", "a", "b", "b"])
+    'a'
+    """
+    assignment = _assignment(X, labels, sensitive_features, sample_weight, "auto")
+    return _name(assignment.problem, int(np.argmin(assignment.utilities)))
+
+
+def utility_gap(
+    X: ArrayLike,
+    labels: ArrayLike,
+    sensitive_features: Any,
+    *,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Highest less lowest group utility; 0 when all groups are served alike.
+
+    It does not depend on ``max_distance``. Other parameters are those of
+    :func:`group_utilities`.
+
+    Examples
+    --------
+    >>> from rawlsian import utility_gap
+    >>> utility_gap([[0], [2], [4], [4]], [0, 0, 1, 1], ["a", "a", "b", "b"])
+    1.0
+    """
+    utilities = group_utilities(
+        X, labels, sensitive_features, sample_weight=sample_weight, max_distance=0.0
+    )
+    return float(np.ptp(utilities))
+
+
+def utility_ratio(
+    X: ArrayLike,
+    labels: ArrayLike,
+    sensitive_features: Any,
+    *,
+    sample_weight: ArrayLike | None = None,
+    max_distance: MaxDistance = "auto",
+) -> float:
+    """Lowest group utility as a share of the highest; 1 when all are served alike.
+
+    The four-fifths rule of United States employment guidelines takes a ratio below
+    0.8 as evidence of adverse impact. Read it so with care: the ratio depends on
+    ``max_distance``, and a generous one brings any clustering close to 1.
+
+    Parameters are those of :func:`group_utilities`.
+
+    Examples
+    --------
+    >>> from rawlsian import utility_ratio
+    >>> X = [[0], [2], [4], [4]]
+    >>> utility_ratio(X, [0, 0, 1, 1], ["a", "a", "b", "b"], max_distance=4)
+    0.75
+    """
+    utilities = group_utilities(
+        X,
+        labels,
+        sensitive_features,
+        sample_weight=sample_weight,
+        max_distance=max_distance,
+    )
+    return _ratio(utilities)
+
+
+def skyline(points: ArrayLike) -> NDArray[np.bool_]:
+    """Which points no other point beats for every group at once.
+
+    Point q is beaten by s if s is strictly higher in every column, as in the paper's
+    definition; so points that tie in one column with a better one stay.
+
+    Parameters
+    ----------
+    points : array-like of shape (n_points, n_groups)
+        Group utilities, a row a point.
+
+    Returns
+    -------
+    ndarray of shape (n_points,)
+        True for the points of the skyline.
+
+    Examples
+    --------
+    >>> from rawlsian import skyline
+    >>> skyline([[1, 3], [2, 2], [1, 1], [3, 0]])
+    array([ True,  True, False,  True])
+    """
+    points = np.asarray(points, dtype=np.float64)
+    if points.ndim != 2 or np.isnan(points).any():
+        raise ValueError(
+            "points must be a table of numbers, a row a point and a column a group, "
+            f"without NaN; found shape {points.shape}."
+        )
+    is_on_skyline = np.ones(len(points), dtype=np.bool_)
+    # A point can be beaten only by one with a higher sum: from the highest sum down,
+    # each point of the skyline strikes out what it beats.
+    for j in np.argsort(-points.sum(axis=1), kind="stable"):
+        if is_on_skyline[j]:
+            is_on_skyline &= ~(points < points[j]).all(axis=1)
+    return is_on_skyline
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """How well a clustering serves each group, and where it falls short.
+
+    ``str(audit)`` is a table for people; ``by_group()`` and ``by_cluster()`` are rows
+    for ``pandas.DataFrame``.
+
+    Attributes
+    ----------
+    groups : ndarray of shape (n_groups,)
+        Names of the groups, sorted.
+    sizes : ndarray of shape (n_groups,)
+        Members of each group (sums of weights).
+    utilities : ndarray of shape (n_groups,)
+        Mean utility of each group.
+    overall : float
+        Mean utility of everyone.
+    gap : float
+        Highest less lowest group utility.
+    gap_interval : tuple of float
+        Bootstrap interval of the gap between the group that is best served here and
+        the one that is worst served. Below 0: it might be the other way round.
+    confidence : float
+        Confidence of that interval.
+    ratio : float
+        Lowest as a share of highest group utility.
+    passes_four_fifths : bool
+        Whether the ratio is at least 0.8. See :func:`utility_ratio` for a caveat.
+    cluster_sizes : ndarray of shape (n_clusters, n_groups)
+        Members of each group in each cluster.
+    cluster_utilities : ndarray of shape (n_clusters, n_groups)
+        Their mean utility; NaN where a group has no member in a cluster.
+    max_distance : float
+        The utility of a perfect fit.
+    """
+
+    groups: NDArray[Any]
+    sizes: NDArray[np.float64]
+    utilities: NDArray[np.float64]
+    overall: float
+    gap: float
+    gap_interval: tuple[float, float]
+    confidence: float
+    ratio: float
+    passes_four_fifths: bool
+    cluster_sizes: NDArray[np.float64]
+    cluster_utilities: NDArray[np.float64]
+    max_distance: float
+
+    @property
+    def least_advantaged(self) -> Hashable:
+        """Name of the group with the lowest utility."""
+        name: Hashable = self.groups.tolist()[int(np.argmin(self.utilities))]
+        return name
+
+    def by_group(self) -> list[dict[str, Any]]:
+        """One row a group: name, size, utility, and how far it is behind the best."""
+        best = self.utilities.max()
+        return [
+            {"group": name, "size": size, "utility": utility, "behind": best - utility}
+            for name, size, utility in zip(
+                self.groups.tolist(),
+                self.sizes.tolist(),
+                self.utilities.tolist(),
+                strict=True,
+            )
+        ]
+
+    def by_cluster(self) -> list[dict[str, Any]]:
+        """One row a cluster and group: size and utility."""
+        names = self.groups.tolist()
+        return [
+            {
+                "cluster": cluster,
+                "group": name,
+                "size": float(self.cluster_sizes[cluster, g]),
+                "utility": float(self.cluster_utilities[cluster, g]),
+            }
+            for cluster in range(len(self.cluster_sizes))
+            for g, name in enumerate(names)
+        ]
+
+    def __str__(self) -> str:
+        names = [str(row["group"]) for row in self.by_group()]
+        width = max(len("everyone"), *map(len, names))
+        lines = [f"{'group':<{width}}  {'size':>9}  {'utility':>9}  {'behind':>9}"]
+        for name, row in zip(names, self.by_group(), strict=True):
+            lines.append(
+                f"{name:<{width}}  {row['size']:>9g}  {row['utility']:>9.4f}  "
+                f"{row['behind']:>9.4f}"
+            )
+        lines.append(
+            f"{'everyone':<{width}}  {self.sizes.sum():>9g}  {self.overall:>9.4f}"
+        )
+        low, high = self.gap_interval
+        verdict = "at least" if self.passes_four_fifths else "below"
+        lines += [
+            f"least advantaged: {self.least_advantaged}",
+            f"gap: {self.gap:.4f} ({self.confidence:.0%} interval {low:.4f} to "
+            f"{high:.4f})",
+            f"ratio: {self.ratio:.4f}, {verdict} four fifths (a perfect fit is "
+            f"{self.max_distance:g})",
+        ]
+        return "\n".join(lines)
+
+
+def audit(
+    X: ArrayLike,
+    labels: ArrayLike,
+    sensitive_features: Any,
+    *,
+    sample_weight: ArrayLike | None = None,
+    max_distance: MaxDistance = "auto",
+    n_bootstrap: int = 1000,
+    confidence: float = 0.95,
+    random_state: int | np.random.Generator | None = None,
+) -> Audit:
+    """Say how well a clustering, from wherever it came, serves each group.
+
+    Parameters
+    ----------
+    X, labels, sensitive_features, sample_weight, max_distance
+        As in :func:`group_utilities`.
+    n_bootstrap : int, default=1000
+        Number of resamples for the interval of the gap.
+    confidence : float in (0, 1), default=0.95
+        Confidence of that interval.
+    random_state : int, numpy Generator or None, default=None
+        Seed of the resamples.
+
+    Returns
+    -------
+    Audit
+        Figures by group and by cluster and group, the gap and its interval.
+
+    Notes
+    -----
+    The interval resamples the members of each group and holds the clusters fixed: it
+    says how much the gap owes to who happens to be in the table, not how much it
+    would change if the clustering were done again. With many groups the best and the
+    worst are extreme by selection, and so is their gap.
+
+    Examples
+    --------
+    >>> from rawlsian import audit
+    >>> X = [[0.0], [2.0], [4.0], [4.0]]
+    >>> report = audit(X, [0, 0, 1, 1], ["a", "a", "b", "b"], random_state=0)
+    >>> print(report)
+    group          size    utility     behind
+    a                 2    15.0000     1.0000
+    b                 2    16.0000     0.0000
+    everyone          4    15.5000
+    least advantaged: a
+    gap: 1.0000 (95% interval 1.0000 to 1.0000)
+    ratio: 0.9375, at least four fifths (a perfect fit is 16)
+    """
+    _check_bootstrap(n_bootstrap, confidence)
+    assignment = _assignment(X, labels, sensitive_features, sample_weight, max_distance)
+    problem, utilities = assignment.problem, assignment.utilities
+    counts = assignment.counts
+    means = np.divide(
+        assignment.costs, counts, out=np.full_like(counts, np.nan), where=counts > 0
+    )
+    ratio = _ratio(utilities)
+    return Audit(
+        groups=problem.group_names,
+        sizes=problem.group_sizes,
+        utilities=utilities,
+        overall=assignment.overall,
+        gap=float(np.ptp(utilities)),
+        gap_interval=_gap_interval(assignment, n_bootstrap, confidence, random_state),
+        confidence=confidence,
+        ratio=ratio,
+        passes_four_fifths=ratio >= FOUR_FIFTHS,
+        cluster_sizes=counts,
+        cluster_utilities=problem.max_distance - means,
+        max_distance=problem.max_distance,
+    )
+
+
+def _assignment(
+    X: ArrayLike,
+    labels: ArrayLike,
+    sensitive_features: Any,
+    sample_weight: ArrayLike | None,
+    max_distance: MaxDistance,
+) -> Assignment:
+    problem = Problem.from_arrays(
+        X, sensitive_features, sample_weight=sample_weight, max_distance=max_distance
+    )
+    return Assignment(problem, labels)
+
+
+def _name(problem: Problem, g: int) -> Hashable:
+    """Name of group g as a plain Python value."""
+    name: Hashable = problem.group_names.tolist()[g]
+    return name
+
+
+def _ratio(utilities: NDArray[np.float64]) -> float:
+    """Lowest over highest; 1 for a perfect fit of everyone, whatever the scale."""
+    if utilities.max() == utilities.min():
+        return 1.0
+    if utilities.min() < 0:
+        raise ValueError(
+            f"utility_ratio needs utilities that are not negative, found "
+            f"{utilities.min():.6g}; give a larger max_distance."
+        )
+    return float(utilities.min() / utilities.max())
+
+
+def _check_bootstrap(n_bootstrap: int, confidence: float) -> None:
+    if n_bootstrap < 1:
+        raise ValueError(
+            f"n_bootstrap must be a positive number of resamples, got {n_bootstrap!r}."
+        )
+    if not 0 < confidence < 1:
+        raise ValueError(
+            f"confidence must lie between 0 and 1, such as 0.95, got {confidence!r}."
+        )
+
+
+def _gap_interval(
+    assignment: Assignment,
+    n_bootstrap: int,
+    confidence: float,
+    random_state: int | np.random.Generator | None,
+) -> tuple[float, float]:
+    """Percentile interval of U(best) - U(worst), resampling within both groups."""
+    problem, utilities = assignment.problem, assignment.utilities
+    best, worst = int(np.argmax(utilities)), int(np.argmin(utilities))
+    if best == worst:
+        return 0.0, 0.0
+    rng = np.random.default_rng(random_state)
+    distances = _squared_distances(assignment)
+    drawn = [
+        _resampled_means(
+            distances[problem.groups == g],
+            problem.weights[problem.groups == g],
+            n_bootstrap,
+            rng,
+        )
+        for g in (best, worst)
+    ]
+    gaps = drawn[1] - drawn[0]  # utility is max_distance less distance
+    low, high = np.quantile(gaps, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return float(low), float(high)
+
+
+def _squared_distances(assignment: Assignment) -> NDArray[np.float64]:
+    """Squared distance of each example to the mean of its cluster."""
+    X, centers = assignment.problem.X, assignment.centers
+    out = np.empty(len(X))
+    for c in range(assignment.n_clusters):
+        rows = assignment.labels == c
+        out[rows] = ((X[rows] - centers[c]) ** 2).sum(axis=1)
+    return out
+
+
+def _resampled_means(
+    values: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    n_bootstrap: int,
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Weighted means of resamples of rows, with replacement."""
+    means = np.empty(n_bootstrap)
+    total = values * weights
+    for resample in range(n_bootstrap):
+        rows = rng.integers(len(values), size=len(values))
+        means[resample] = total[rows].sum() / weights[rows].sum()
+    return means
