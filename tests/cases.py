@@ -93,6 +93,14 @@ def cases(draw, rows=NICE + UGLY, weights=WEIGHTS, n=(2, 9), k=(1, 4), groups=(1
     )
 
 
+def is_same_partition(labels, others):
+    """Whether two labellings differ only in how clusters are numbered.
+
+    Moves can lead to mirror images of one partition, which tie but for rounding.
+    """
+    return len(set(zip(labels, others, strict=True))) == len(set(labels))
+
+
 def spread(case):
     """Rounding is relative to this: squared norms of rows as the package reads them."""
     return 1 + float(case.X.var(axis=0).sum())

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cases import NICE, cases, make_case
+from cases import NICE, cases, is_same_partition, make_case
 from rawlsian import R1, R2, AnyOf, Proposals, R2Exhaustive, operators, skyline
 from rawlsian._kernels import overall_utilities
 from rawlsian._traverse import select
@@ -42,7 +42,11 @@ def test_the_reference_selects_the_same_operation(name, case):
     if expected is None:
         assert found is None
     else:
-        assert as_pairs(found) == expected[0]
+        ours, theirs = case.labels.copy(), case.labels.copy()
+        for labels, moves in ((ours, as_pairs(found)), (theirs, expected[0])):
+            for i, c in moves:
+                labels[i] = c
+        assert is_same_partition(ours, theirs)
 
 
 @pytest.mark.parametrize("name", ["R1", "R2-exhaustive"])

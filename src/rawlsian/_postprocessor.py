@@ -46,8 +46,8 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         Take ``estimator`` as already fitted. It labels X with ``predict`` if it has
         that, else with its ``labels_``, which must then belong to the same rows.
     random_state : int, RandomState instance or None, default=None
-        Seed of the ``KMeans`` that ``estimator=None`` stands for. Reassigning is
-        deterministic, and a given estimator brings a seed of its own.
+        Seed for the copy of the estimator, wherever it has ``random_state=None``; a
+        seed of its own is kept. Reassigning is deterministic.
 
     Attributes
     ----------
@@ -60,11 +60,13 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     group_utilities_ : ndarray of shape (n_groups,)
         Mean utility of each group, in that order.
     utilitarian_labels_ : ndarray of shape (n_samples,)
-        The labels that the estimator found: where the traversal started.
+        The labels that the estimator found, where the traversal started. They are
+        renumbered if the estimator left a cluster empty.
     trajectory_ : Trajectory
         Every step from there to ``labels_``, and why it ended.
     n_iter_ : int
-        Number of steps.
+        Number of times that operations were searched. It is one more than
+        ``trajectory_.n_iter``, the number of steps, if the last search found none.
     estimator_ : clusterer
         The fitted estimator.
     n_features_in_ : int
@@ -92,8 +94,8 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     >>> from rawlsian import RawlsianPostprocessor, load_adult
     >>> adult = load_adult(sample=500, random_state=576)
     >>> fair = RawlsianPostprocessor(KMeans(5, random_state=0), max_distance=8)
-    >>> fair.fit(adult.data, sensitive_features=adult.sensitive_features).n_iter_ > 0
-    True
+    >>> fair.fit(adult.data, sensitive_features=adult.sensitive_features).groups_
+    array(['Female', 'Male'], dtype='<U6')
     """
 
     def __init__(
@@ -158,7 +160,9 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         self.cluster_centers_ = self.trajectory_.cluster_centers
         self.groups_ = self.trajectory_.groups
         self.group_utilities_ = self.trajectory_.utilities[-1]
-        self.n_iter_ = self.trajectory_.n_iter
+        self.n_iter_ = self.trajectory_.n_iter + (
+            self.trajectory_.stop_reason == "no_operation"
+        )
         return self
 
     def get_metadata_routing(self) -> MetadataRouter:
@@ -174,7 +178,7 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     def _unfitted_estimator(self) -> Any:
         if self.estimator is not None:
             return self.estimator
-        kmeans = KMeans(random_state=self.random_state)
+        kmeans = KMeans()
         if get_config()["enable_metadata_routing"]:
             kmeans.set_fit_request(sample_weight=True)
         return kmeans
@@ -191,6 +195,8 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
             check_is_fitted(self.estimator)
             return self.estimator
         estimator = clone(self._unfitted_estimator())
+        if self.random_state is not None:
+            _seed(estimator, self.random_state)
         return estimator.fit(X, **self._fit_params(estimator, sample_weight))
 
     def _fit_params(
@@ -210,7 +216,7 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         return {"sample_weight": sample_weight}
 
     def _starting_labels(self, X: NDArray[np.float64]) -> NDArray[Any]:
-        """Labels of X by the estimator: one a row, no noise, no empty cluster."""
+        """Labels of X by the estimator: one a row, no noise, numbered without gaps."""
         estimator, name = self.estimator_, type(self.estimator_).__name__
         if self.prefit and hasattr(estimator, "predict"):
             labels = np.asarray(estimator.predict(X))
@@ -226,10 +232,14 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
                 f"{name} left {(labels < 0).sum()} of {len(X)} rows as noise; use a "
                 "clusterer that gives every row a cluster, or drop these rows."
             )
-        n_used = len(np.unique(labels))
-        if n_used <= labels.max():
-            raise ValueError(
-                f"{name} left a cluster empty: {n_used} of its {labels.max() + 1} "
-                "clusters have rows; ask it for fewer clusters."
-            )
-        return labels
+        return np.unique(labels, return_inverse=True)[1]
+
+
+def _seed(estimator: Any, random_state: Any) -> None:
+    """Seed the estimator and what it holds, where they have no seed of their own."""
+    unset = {
+        name: random_state
+        for name, value in estimator.get_params(deep=True).items()
+        if name.split("__")[-1] == "random_state" and value is None
+    }
+    estimator.set_params(**unset)

@@ -84,7 +84,7 @@ class Problem:
         weights = check_weights(sample_weight, len(X))
         group_sizes = np.bincount(groups, weights).astype(np.float64)
         if not (group_sizes > 0).all():
-            name = group_names[int(np.argmin(group_sizes))]
+            name = group_names.tolist()[int(np.argmin(group_sizes))]
             raise ValueError(
                 f"sample_weight gives group {name!r} a total weight of 0, so that its "
                 "mean utility is undefined; drop its rows or give them weight."

@@ -1,0 +1,186 @@
+"""Metrics on a case small enough to work out by hand."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rawlsian import (
+    audit,
+    group_utilities,
+    least_advantaged,
+    skyline,
+    utility_gap,
+    utility_ratio,
+)
+
+# Means are 1 and 6. Squared distances: 1, 1, 0 (cluster 0: 0, 2, 1) and 4, 4 (4, 8).
+# Group a has 1, 0 and 4, mean 5/3; group b has 1 and 4, mean 5/2.
+X = np.array([[0.0], [2.0], [1.0], [4.0], [8.0]])
+LABELS = [0, 0, 0, 1, 1]
+GROUPS = ["a", "b", "a", "a", "b"]
+
+
+def test_group_utilities_are_max_distance_less_the_mean_squared_distance():
+    found = group_utilities(X, LABELS, GROUPS, max_distance=10)
+
+    assert found == pytest.approx([10 - 5 / 3, 10 - 5 / 2])
+
+
+def test_max_distance_is_by_default_the_squared_diagonal():
+    found = group_utilities(X, LABELS, GROUPS)
+
+    assert found == pytest.approx([64 - 5 / 3, 64 - 5 / 2])
+
+
+def test_weights_count_people():
+    # Row 3 counts twice: cluster 1 has mean 16/3, distances 16/9 and 64/9.
+    found = group_utilities(
+        X, LABELS, GROUPS, sample_weight=[1, 1, 1, 2, 1], max_distance=10
+    )
+
+    assert found == pytest.approx([10 - (1 + 32 / 9) / 4, 10 - (1 + 64 / 9) / 2])
+
+
+def test_gap_ratio_and_least_advantaged():
+    assert utility_gap(X, LABELS, GROUPS) == pytest.approx(5 / 6)
+    assert least_advantaged(X, LABELS, GROUPS) == "b"
+    assert utility_ratio(X, LABELS, GROUPS, max_distance=10) == pytest.approx(
+        (10 - 5 / 2) / (10 - 5 / 3)
+    )
+
+
+def test_among_equals_the_first_by_name_is_least_advantaged():
+    assert least_advantaged([[0.0], [2.0]], [0, 0], ["b", "a"]) == "a"
+
+
+def test_a_ratio_of_negative_utilities_is_an_error():
+    with pytest.raises(ValueError, match="give a larger max_distance"):
+        utility_ratio(X, LABELS, GROUPS, max_distance=1)
+
+
+def test_a_perfect_fit_of_everyone_has_ratio_1():
+    same = np.ones((4, 1))
+
+    assert utility_ratio(same, [0, 0, 1, 1], ["a", "b", "a", "b"]) == 1.0
+
+
+# --- Skyline ---
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(0, 30),
+    n_groups=st.integers(1, 4),
+    is_grid=st.booleans(),
+)
+def test_skyline_is_what_the_paper_defines(seed, n, n_groups, is_grid):
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(n, n_groups))
+    if is_grid:
+        points = points.round()
+
+    expected = [
+        not any((points[q] < points[s]).all() for s in range(n)) for q in range(n)
+    ]
+
+    assert skyline(points).tolist() == expected
+
+
+def test_skyline_needs_a_table_of_numbers():
+    for bad in ([1.0, 2.0], [[1.0, np.nan]]):
+        with pytest.raises(ValueError, match="points must be a table of numbers"):
+            skyline(bad)
+
+
+# --- Audit ---
+
+
+def test_audit_has_every_figure_by_group_and_cluster():
+    report = audit(X, LABELS, GROUPS, max_distance=10, random_state=0)
+
+    assert report.groups.tolist() == ["a", "b"]
+    assert report.sizes.tolist() == [3, 2]
+    assert report.utilities == pytest.approx([10 - 5 / 3, 10 - 5 / 2])
+    assert report.overall == pytest.approx(8.0)  # squared distances sum to 10
+    assert report.gap == pytest.approx(5 / 6)
+    assert report.least_advantaged == "b"
+    assert report.cluster_sizes.tolist() == [[2, 1], [1, 1]]
+    assert report.cluster_utilities == pytest.approx(np.array([[9.5, 9.0], [6.0, 6.0]]))
+    assert report.passes_four_fifths
+    assert report.by_group()[1]["behind"] == pytest.approx(5 / 6)
+    assert report.by_cluster()[1] == {
+        "cluster": 0,
+        "group": "b",
+        "size": 1.0,
+        "utility": pytest.approx(9.0),
+    }
+
+
+def test_audit_rows_can_be_written_as_json():
+    report = audit(X, LABELS, GROUPS, random_state=0)
+
+    assert json.loads(json.dumps(report.by_group() + report.by_cluster()))
+
+
+def test_a_group_missing_from_a_cluster_has_no_utility_there():
+    report = audit(X, LABELS, ["a", "a", "a", "b", "b"], random_state=0)
+
+    assert np.isnan(report.cluster_utilities[0, 1])
+    assert report.cluster_sizes[0, 1] == 0
+
+
+def test_audit_fails_four_fifths_below_it():
+    report = audit(X, LABELS, GROUPS, max_distance=4, random_state=0)
+
+    assert report.ratio == pytest.approx((4 - 5 / 2) / (4 - 5 / 3))
+    assert not report.passes_four_fifths
+    assert "below four fifths" in str(report)
+
+
+def test_the_interval_covers_the_gap_and_is_the_same_for_the_same_seed():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2)) * np.where(np.arange(300) % 3, 1, 2)[:, None]
+    labels, groups = (X[:, 0] > 0).astype(int), np.arange(300) % 3 == 0
+
+    report = audit(X, labels, groups, random_state=1)
+    again = audit(X, labels, groups, random_state=1)
+
+    low, high = report.gap_interval
+    assert low < report.gap < high
+    assert low > 0  # one group is spread twice as wide: the gap is no accident
+    assert report.gap_interval == again.gap_interval
+
+
+def test_the_bootstrap_spreads_as_the_standard_error_says():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 1))
+    groups = np.arange(4000) % 2
+
+    low, high = audit(X, np.zeros(4000, int), groups, random_state=0).gap_interval
+
+    # Squared distances to the mean are about chi-squared: variance 2.
+    assert high - low == pytest.approx(2 * 1.96 * np.sqrt(2 / 2000 * 2), rel=0.1)
+
+
+def test_with_one_group_there_is_no_gap():
+    report = audit(X, LABELS, None, random_state=0)
+
+    assert report.gap == 0
+    assert report.gap_interval == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("n_bootstrap", [0, -5])
+def test_a_bootstrap_needs_resamples(n_bootstrap):
+    with pytest.raises(ValueError, match="n_bootstrap must be a positive number"):
+        audit(X, LABELS, GROUPS, n_bootstrap=n_bootstrap)
+
+
+@pytest.mark.parametrize("confidence", [0, 1, 95])
+def test_confidence_lies_between_0_and_1(confidence):
+    with pytest.raises(ValueError, match="confidence must lie between 0 and 1"):
+        audit(X, LABELS, GROUPS, confidence=confidence)

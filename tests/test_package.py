@@ -1,0 +1,83 @@
+"""What ``import rawlsian`` shows, costs and leaves for the next process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+import rawlsian
+
+
+def run(program, **environment):
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, **environment},
+    )
+    return done.stdout.strip()
+
+
+def test_every_public_name_is_there_and_nothing_else_shows():
+    assert sorted(rawlsian.__all__) == sorted(dir(rawlsian))
+    for name in rawlsian.__all__:
+        assert getattr(rawlsian, name) is not None
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = rawlsian.nothing
+
+
+def test_importing_loads_neither_numba_nor_anything_optional():
+    loaded = run("import sys, rawlsian; print(*sys.modules)").split()
+
+    heavy = ["numba", "sklearn", "matplotlib", "altair", "pandas", "dask", "typer"]
+    assert not set(heavy) & set(loaded)
+
+
+def test_importing_everything_compiles_nothing():
+    program = (
+        "import rawlsian\n"
+        "from rawlsian import *\n"
+        "from rawlsian import _kernels\n"
+        "compiled = [f for f in vars(_kernels).values() if hasattr(f, 'signatures')]\n"
+        "print(len(compiled) > 10, sum(len(f.signatures) for f in compiled))"
+    )
+
+    assert run(program) == "True 0"
+
+
+def test_a_second_process_reuses_the_compiled_kernels(tmp_path):
+    program = (
+        "from rawlsian import _kernels, traverse\n"
+        "traverse([[0.], [1.], [5.], [6.]], [0, 1, 0, 1], list('abab'))\n"
+        "used = [f.stats for f in vars(_kernels).values() if hasattr(f, 'stats')]\n"
+        "print(sum(sum(s.cache_misses.values()) for s in used),\n"
+        "      sum(sum(s.cache_hits.values()) for s in used))"
+    )
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path)}
+
+    first_misses, _ = map(int, run(program, **cache).split())
+    misses, hits = map(int, run(program, **cache).split())
+
+    assert first_misses > 5
+    assert misses == 0
+    assert hits > 5
+
+
+def test_without_a_writable_cache_it_compiles_each_time():
+    # numba raises at decoration where it finds no folder for its cache.
+    program = (
+        "import numba.core.dispatcher as dispatcher\n"
+        "def refuse(py_func): raise RuntimeError('no locator available')\n"
+        "dispatcher.FunctionCache = refuse\n"
+        "from rawlsian import group_utilities\n"
+        "print(group_utilities([[0.], [1.]], [0, 1], ['a', 'b'], max_distance=1))"
+    )
+
+    assert run(program) == "[1. 1.]"

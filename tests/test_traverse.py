@@ -1,0 +1,438 @@
+"""Algorithm 1 as a whole: the golden case, invariants, brute force, stopping."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from cases import NICE, cases, is_same_partition, make_case
+from rawlsian import Proposals, _threads, operators, traverse
+from rawlsian._problem import Problem
+from reference import Reference, all_assignments
+
+OPERATORS = ["R1", "R2", "R1+R2", "R2-exhaustive"]
+
+
+def run(case, operator, **options):
+    return traverse(
+        case.X,
+        case.labels,
+        case.groups,
+        operator=operator,
+        sample_weight=case.weights,
+        max_distance=10.0,
+        **options,
+    )
+
+
+# --- The golden case ---
+
+
+@pytest.mark.parametrize("operator", ["R1", "R2"])
+def test_the_golden_case_is_reproduced(golden, operator):
+    expected = golden.expected[operator]
+
+    trajectory = traverse(
+        golden.X,
+        golden.labels,
+        golden.sex,
+        operator=operator,
+        max_distance=golden.max_distance,
+    )
+
+    assert trajectory.groups.tolist() == golden.expected["groups"]
+    assert trajectory.n_iter == expected["iterations"]
+    assert trajectory.utilities[0] == pytest.approx(golden.expected["start"], abs=1e-9)
+    assert trajectory.utilities[10] == pytest.approx(expected["after_10"], abs=1e-9)
+    assert trajectory.utilities[-1] == pytest.approx(expected["end"], abs=1e-9)
+    assert trajectory.stop_reason == "no_operation"
+
+
+def test_three_steps_of_the_golden_case_agree_with_the_reference(golden):
+    groups = (golden.sex == "Male").astype(int)
+    reference = Reference(golden.X[::10], groups[::10], max_distance=8.0)
+    labels = golden.labels[::10]
+
+    expected, end = reference.traverse(labels, "R1", max_iter=3)
+    found = traverse(
+        golden.X[::10], labels, golden.sex[::10], max_distance=8.0, max_iter=3
+    )
+
+    assert found.utilities == pytest.approx(expected, abs=1e-12)
+    assert np.array_equal(found.labels, end)
+
+
+# --- Against the reference, and invariants ---
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+@settings(max_examples=60)
+@given(case=cases(rows=NICE, n=(2, 8), weights=("ones", "floats")))
+def test_a_whole_traversal_agrees_with_the_reference(operator, case):
+    expected, end = case.reference.traverse(case.labels, operator)
+
+    trajectory = run(case, operator)
+
+    assert trajectory.utilities == pytest.approx(expected, abs=1e-9)
+    assert is_same_partition(trajectory.labels, end)
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+@settings(max_examples=100)
+@given(case=cases(n=(2, 20)))
+def test_each_step_raises_the_lowest_utility_and_empties_no_cluster(operator, case):
+    trajectory = run(case, operator)
+
+    assert (np.diff(trajectory.utilities.min(axis=1)) > 0).all()
+    for step in range(trajectory.n_iter + 1):
+        labels = trajectory.labels_at(step)
+        assert len(np.unique(labels[case.weights > 0])) == case.labels.max() + 1
+        assert trajectory.utilities[step] == pytest.approx(
+            case.reference.utilities(labels), abs=1e-9
+        )
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("seed", range(20))
+def test_by_brute_force_it_stops_only_where_no_operation_helps(operator, seed):
+    case = make_case(seed, 7, 3, 2 + seed % 2)
+    trajectory = run(case, operator)
+    reached = trajectory.utilities[-1].min()
+    most_moves = {"R1": [1], "R1+R2": [1], "R2-exhaustive": [2], "R2": []}[operator]
+
+    for labels in all_assignments(7, 3):
+        lowest = case.reference.utilities(labels).min()
+        n_moved = (labels != trajectory.labels).sum()
+        # No assignment that one operation could reach is better; the best of all
+        # bounds what any operator can do.
+        if n_moved in most_moves:
+            assert lowest <= reached + 1e-9
+    assert trajectory.utilities[0].min() <= reached
+
+
+def test_an_assignment_that_is_already_best_is_returned_as_it_is():
+    case = make_case(0, 7, 2, 2)
+    best = max(
+        all_assignments(7, 2), key=lambda labels: case.reference.utilities(labels).min()
+    )
+
+    for operator in OPERATORS:
+        trajectory = run(case._replace(labels=best), operator)
+        assert trajectory.n_iter == 0
+        assert np.array_equal(trajectory.labels, best)
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_numbering_clusters_differently_changes_no_utility(operator):
+    case = make_case(2, 40, 4, 3)
+    order = np.array([2, 0, 3, 1])
+
+    plain = run(case, operator)
+    permuted = run(case._replace(labels=order[case.labels]), operator)
+
+    assert plain.n_iter > 0
+    assert permuted.utilities == pytest.approx(plain.utilities, abs=1e-12)
+    assert np.array_equal(permuted.labels, order[plain.labels])
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_naming_groups_differently_permutes_the_utilities(operator):
+    case = make_case(2, 40, 4, 3)
+
+    plain = run(case, operator)
+    renamed = run(case._replace(groups=2 - case.groups), operator)
+
+    assert renamed.utilities[:, ::-1] == pytest.approx(plain.utilities, abs=1e-12)
+    assert np.array_equal(renamed.labels, plain.labels)
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_max_distance_shifts_utilities_and_changes_no_label(operator):
+    case = make_case(2, 40, 4, 2)
+
+    near = traverse(case.X, case.labels, case.groups, operator=operator)
+    far = traverse(
+        case.X, case.labels, case.groups, operator=operator, max_distance=1e6
+    )
+
+    shift = 1e6 - ((case.X.max(axis=0) - case.X.min(axis=0)) ** 2).sum()
+    assert far.utilities == pytest.approx(near.utilities + shift)
+    assert np.array_equal(far.labels, near.labels)
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1e8])
+def test_the_unit_of_measurement_changes_no_label(scale):
+    case = make_case(2, 40, 4, 2)
+
+    plain = traverse(case.X, case.labels, case.groups)
+    scaled = traverse(case.X * scale, case.labels, case.groups)
+
+    assert plain.n_iter > 0
+    assert np.array_equal(scaled.labels, plain.labels)
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_float32_comes_close_to_float64(operator):
+    case = make_case(2, 40, 4, 2)
+    rounded = case.X.astype(np.float32)
+
+    single = traverse(rounded, case.labels, case.groups, operator=operator)
+    double = traverse(
+        rounded.astype(np.float64), case.labels, case.groups, operator=operator
+    )
+
+    assert np.array_equal(single.labels, double.labels)
+    assert single.utilities[0] == pytest.approx(
+        traverse(case.X, case.labels, case.groups).utilities[0], rel=1e-6
+    )
+
+
+def test_rows_of_weight_two_lead_where_repeated_rows_start():
+    case = make_case(2, 30, 3, 2, weights="counts")
+    repeat = case.weights.astype(int)
+
+    weighted = run(case, "R1")
+    repeated = traverse(
+        np.repeat(case.X, repeat, axis=0),
+        np.repeat(weighted.labels, repeat),
+        np.repeat(case.groups, repeat),
+        max_distance=10.0,
+        max_iter=0,
+    )
+
+    assert repeated.utilities[0] == pytest.approx(weighted.utilities[-1], abs=1e-12)
+
+
+def test_rows_of_weight_zero_change_nothing():
+    case = make_case(2, 40, 3, 2, weights="zeros")
+    kept = case.weights > 0
+
+    with_them = run(case, "R1+R2")
+    without = traverse(
+        case.X[kept], case.labels[kept], case.groups[kept],
+        operator="R1+R2", max_distance=10.0,
+    )  # fmt: skip
+
+    assert 0 < kept.sum() < 40
+    assert with_them.utilities == pytest.approx(without.utilities, abs=1e-12)
+    assert np.array_equal(with_them.labels[kept], without.labels)
+
+
+# --- Threads ---
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_the_number_of_threads_changes_nothing(monkeypatch, operator):
+    from rawlsian import _assignment, _problem
+
+    case = make_case(4, 90, 4, 3)
+    alone = run(case, operator)
+    monkeypatch.setattr(_threads, "n_threads", lambda: 3)
+    for module in (_assignment, _problem):
+        monkeypatch.setattr(module, "ROWS_A_THREAD", 8)
+    for constant in ("MOVES_A_THREAD", "PAIRS_A_THREAD"):
+        monkeypatch.setattr(operators, constant, 8)
+    together = run(case, operator)
+
+    assert alone.n_iter > 0
+    assert np.array_equal(together.utilities, alone.utilities)
+    assert np.array_equal(together.labels, alone.labels)
+
+
+def test_work_is_cut_into_one_chunk_a_thread(monkeypatch):
+    monkeypatch.setattr(_threads, "n_threads", lambda: 3)
+
+    chunks = _threads.run_in_chunks(lambda a, b: (a, b), 100, smallest_chunk=10)
+
+    assert chunks == [(0, 33), (33, 66), (66, 100)]
+
+
+def test_numba_num_threads_sets_the_number_of_threads(monkeypatch):
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "5")
+    assert _threads.n_threads() == 5
+
+    monkeypatch.delenv("NUMBA_NUM_THREADS")
+    assert _threads.n_threads() >= 1
+
+
+# --- Stopping and looking back ---
+
+
+def test_max_iter_stops_and_says_so():
+    case = make_case(2, 40, 4, 2)
+
+    trajectory = run(case, "R1", max_iter=3)
+
+    assert (trajectory.n_iter, trajectory.stop_reason) == (3, "max_iter")
+    assert np.array_equal(trajectory.labels, run(case, "R1").labels_at(3))
+
+
+def test_a_trajectory_remembers_every_step():
+    case = make_case(2, 40, 4, 2)
+    trajectory = run(case, "R2")
+    start, labels = trajectory.labels_at(0), trajectory.labels_at(0)
+
+    for operation in trajectory.operations:
+        assert np.array_equal(labels[operation.examples], operation.sources)
+        labels[operation.examples] = operation.targets
+
+    assert np.array_equal(start, case.labels)
+    assert np.array_equal(labels, trajectory.labels)
+    assert np.array_equal(trajectory.labels_at(-1), trajectory.labels)
+    assert len(trajectory.overall) == len(trajectory.utilities) == trajectory.n_iter + 1
+    assert repr(trajectory).startswith(f"Trajectory(n_iter={trajectory.n_iter}, ")
+
+
+@pytest.mark.parametrize("step", [-100, 100])
+def test_a_step_that_never_was_is_an_error(step):
+    with pytest.raises(IndexError, match=f"step {step} is not among"):
+        run(make_case(2, 10, 2, 2), "R1").labels_at(step)
+
+
+def test_a_callback_hears_of_each_step():
+    case = make_case(2, 40, 4, 2)
+    steps = []
+
+    trajectory = run(case, "R1", callback=steps.append)
+
+    assert [step.n_iter for step in steps] == list(range(1, trajectory.n_iter + 1))
+    assert [step.overall for step in steps] == pytest.approx(trajectory.overall[1:])
+    assert steps[-1].utilities == pytest.approx(trajectory.utilities[-1])
+    assert steps[0].operation == trajectory.operations[0]
+
+
+def test_ctrl_c_returns_what_was_reached():
+    case = make_case(2, 40, 4, 2)
+
+    def interrupt(step):
+        if step.n_iter == 2:
+            raise KeyboardInterrupt
+
+    trajectory = run(case, "R1", callback=interrupt)
+
+    assert (trajectory.n_iter, trajectory.stop_reason) == (2, "interrupted")
+    assert np.array_equal(trajectory.labels, run(case, "R1").labels_at(2))
+
+
+def test_ctrl_c_while_proposals_are_generated_loses_nothing():
+    class Interrupted:
+        calls = 0
+
+        def generate(self, assignment):
+            self.calls += 1
+            if self.calls == 4:
+                raise KeyboardInterrupt
+            yield from operators.R1().generate(assignment)
+
+    trajectory = run(make_case(2, 40, 4, 2), Interrupted())
+
+    assert (trajectory.n_iter, trajectory.stop_reason) == (3, "interrupted")
+
+
+def test_a_real_sigint_returns_what_was_reached():
+    program = (
+        "import os, signal, numpy as np\n"
+        "from rawlsian import traverse\n"
+        "X = np.random.default_rng(0).normal(size=(60, 2))\n"
+        "def stop(step):\n"
+        "    if step.n_iter == 2: os.kill(os.getpid(), signal.SIGINT)\n"
+        "t = traverse(X, np.arange(60) % 4, np.arange(60) % 3 == 0, callback=stop)\n"
+        "print(t.stop_reason, t.n_iter)\n"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.split() == ["interrupted", "2"]
+
+
+# --- Operators of one's own ---
+
+
+class SwapTwo:
+    """A user's operator: exchange the clusters of two examples."""
+
+    def generate(self, assignment):
+        labels, problem = assignment.labels, assignment.problem
+        found = []
+        for i in range(len(labels)):
+            for j in range(i):
+                if labels[i] != labels[j]:
+                    trial = operators.Assignment(problem, labels)
+                    trial.apply([i, j], [labels[j], labels[i]])
+                    found.append((trial.utilities, i, j))
+        if found:
+            utilities = np.array([point for point, _, _ in found])
+            yield Proposals(utilities, lambda p: self._moves(found[p], labels))
+
+    @staticmethod
+    def _moves(proposal, labels):
+        _, i, j = proposal
+        return np.array([i, j]), np.array([labels[j], labels[i]])
+
+
+def test_an_operator_of_ones_own_needs_nothing_but_generate():
+    case = make_case(2, 12, 3, 2)
+
+    trajectory = run(case, SwapTwo())
+
+    assert trajectory.n_iter > 0
+    assert np.array_equal(
+        np.bincount(trajectory.labels), np.bincount(case.labels)
+    )  # exchanging keeps sizes
+
+
+def test_an_operator_that_misstates_its_utilities_is_caught():
+    class Boaster:
+        def generate(self, assignment):
+            utilities = assignment.utilities[None] + 1
+            yield Proposals(utilities, lambda j: (np.array([0]), assignment.labels[:1]))
+
+    with pytest.raises(RuntimeError, match="must yield the utilities"):
+        run(make_case(2, 12, 3, 2), Boaster())
+
+
+# --- Small and odd ---
+
+
+def test_one_cluster_leaves_nothing_to_do():
+    case = make_case(0, 5, 1, 2)
+
+    for operator in OPERATORS:
+        assert run(case, operator).n_iter == 0
+
+
+def test_identical_rows_leave_nothing_to_do():
+    X = np.ones((6, 2))
+
+    for operator in OPERATORS:
+        trajectory = traverse(X, [0, 0, 1, 1, 2, 2], list("ababab"), operator=operator)
+        assert trajectory.n_iter == 0
+        assert (trajectory.utilities == 0).all()  # no spread: max_distance is 0
+
+
+def test_with_one_group_the_overall_utility_rises():
+    case = make_case(2, 40, 4, 1)
+
+    trajectory = traverse(case.X, case.labels, None)
+
+    assert trajectory.n_iter > 0
+    assert trajectory.groups.tolist() == ["all"]
+    assert trajectory.utilities[:, 0] == pytest.approx(trajectory.overall)
+
+
+def test_two_rows_in_two_clusters_stay_where_they_are():
+    trajectory = traverse([[0.0], [1.0]], [0, 1], ["a", "b"], operator="R2-exhaustive")
+
+    assert trajectory.labels.tolist() == [0, 1]
+
+
+def test_the_tolerance_is_a_trillionth_on_the_paper_s_scale(golden):
+    tolerance = Problem.from_arrays(golden.X, golden.sex, max_distance=8.0).tolerance
+
+    assert 0.5e-12 < tolerance < 2e-12
