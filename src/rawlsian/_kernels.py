@@ -12,6 +12,9 @@ so that ties between them are decided by index.
 import numba
 import numpy as np
 
+# Rows at a time where a kernel needs room for each row: it stays in the cache.
+ROWS_A_TILE = 4096
+
 
 def _njit(function):
     """Compile lazily; keep the machine code where a folder can be written."""
@@ -241,37 +244,50 @@ def fill_products(X, shift, sums, products, start, stop):
 
 
 @_njit
+def products_with_row(
+    X, columns_of_X, shift, columns, values, n_nonzero, start, stop, out
+):  # fmt: skip
+    """(X[i] - shift) . v for a tile of rows, v given by its non-zero entries.
+
+    ``columns_of_X`` is the transpose of X - shift or empty; with it the work
+    vectorises, in the same order and so to the same bits.  OUT: out[: stop - start].
+    """
+    n_rows = stop - start
+    if columns_of_X.shape[0] == 0:
+        for i in range(n_rows):
+            out[i] = dot(X, shift, start + i, columns, values, n_nonzero)
+        return
+    out[:n_rows] = 0.0
+    for entry in range(n_nonzero):
+        column, value = columns_of_X[columns[entry], start:stop], values[entry]
+        for i in range(n_rows):
+            out[i] += column[i] * value
+
+
+@_njit
 def update_products(
     X, columns_of_X, shift, weights, groups, examples, sources, targets, products,
     start, stop,
 ):  # fmt: skip
     """P[source, g] -= w X x and P[target, g] += w X x for each moved row x.
 
-    ``columns_of_X`` is the transpose of X - shift or empty; with it the work
-    vectorises, in the same order and so to the same bits.
     OUT: products[:, :, start:stop].
     """
-    columns = np.empty(X.shape[1], np.int64)
-    values = np.empty(X.shape[1])
-    change = np.empty(stop - start)
+    columns, values = np.empty(X.shape[1], np.int64), np.empty(X.shape[1])
+    out = np.empty(min(ROWS_A_TILE, stop - start))
     for move in range(examples.shape[0]):
         x = examples[move]
+        w, g, source, target = weights[x], groups[x], sources[move], targets[move]
         n_nonzero = nonzero_entries(X, shift, x, columns, values)
-        if columns_of_X.shape[0] > 0:
-            change[:] = 0.0
-            for entry in range(n_nonzero):
-                column, value = columns_of_X[columns[entry], start:stop], values[entry]
-                for i in range(change.shape[0]):
-                    change[i] += column[i] * value
-        else:
-            for i in range(change.shape[0]):
-                change[i] = dot(X, shift, start + i, columns, values, n_nonzero)
-        losing = products[sources[move], groups[x], start:stop]
-        gaining = products[targets[move], groups[x], start:stop]
-        w = weights[x]
-        for i in range(change.shape[0]):
-            losing[i] -= w * change[i]
-            gaining[i] += w * change[i]
+        for first in range(start, stop, ROWS_A_TILE):
+            last = min(first + ROWS_A_TILE, stop)
+            products_with_row(
+                X, columns_of_X, shift, columns, values, n_nonzero, first, last, out
+            )
+            losing, gaining = products[source, g, first:], products[target, g, first:]
+            for i in range(last - first):
+                losing[i] -= w * out[i]
+                gaining[i] += w * out[i]
 
 
 # --- What one row's entering or leaving a cluster costs each group ---
@@ -328,12 +344,14 @@ def toggle_costs(
     products, is_changed, toggle, start, stop,
 ):  # fmt: skip
     """toggle_cluster for the changed clusters.  OUT: toggle[:, :, start:stop]."""
-    for c in range(members.shape[0]):
-        if is_changed[c]:
-            toggle_cluster(
-                c, norms, weights, groups, labels, members, counts, mass, mean_norms,
-                mean_dots, products, toggle, start, stop,
-            )  # fmt: skip
+    for first in range(start, stop, ROWS_A_TILE):
+        last = min(first + ROWS_A_TILE, stop)
+        for c in range(members.shape[0]):
+            if is_changed[c]:
+                toggle_cluster(
+                    c, norms, weights, groups, labels, members, counts, mass,
+                    mean_norms, mean_dots, products, toggle, first, last,
+                )  # fmt: skip
 
 
 # --- Proposals ---

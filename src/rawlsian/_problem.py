@@ -22,8 +22,8 @@ RELATIVE_TOLERANCE = 1e-12
 
 ROWS_A_THREAD = 16_384
 
-# Up to this many numbers (8 MiB) a transposed copy of X is kept beside it.
-LARGEST_TRANSPOSED = 2**20
+# Up to this many numbers (half a megabyte) a transposed copy of X is kept beside it.
+LARGEST_TRANSPOSED = 2**16
 
 
 @dataclass(frozen=True, eq=False)

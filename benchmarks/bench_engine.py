@@ -1,0 +1,241 @@
+"""Time the engine: ratios measured in one process, warm, medians of repeats.
+
+    .venv/bin/python benchmarks/bench_engine.py            # everything
+    .venv/bin/python benchmarks/bench_engine.py r1 pairs   # parts of it
+
+Prints the tables of benchmarks/README.md.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+
+
+def paired_seconds(first, second, repeats):
+    """Seconds of two functions, called in turn so that both meet the same noise."""
+    first(), second()  # warm
+    seconds = []
+    for _ in range(repeats):
+        started = time.perf_counter()
+        first()
+        between = time.perf_counter()
+        second()
+        seconds.append((between - started, time.perf_counter() - between))
+    return np.array(seconds).T
+
+
+def spread(seconds):
+    low, middle, high = np.quantile(seconds, [0.25, 0.5, 0.75]) * 1e3
+    return f"{middle:.4g} ms (quartiles {low:.4g} to {high:.4g})"
+
+
+def row(*cells):
+    print("| " + " | ".join(str(cell) for cell in cells) + " |", flush=True)
+
+
+def golden_case():
+    from conftest import Golden
+
+    return Golden()
+
+
+def bench_r1():
+    """A whole R1 traversal against scikit-learn's KMeans on the same data."""
+    from sklearn.cluster import KMeans
+
+    from rawlsian import traverse
+
+    golden = golden_case()
+    ours, theirs = paired_seconds(
+        lambda: traverse(golden.X, golden.labels, golden.sex, max_distance=8.0),
+        lambda: KMeans(5, n_init=10, random_state=0).fit(golden.X),
+        repeats=101,
+    )
+    row("R1 traversal of the golden case, 151 iterations", spread(ours))
+    row("`KMeans(5, n_init=10).fit` on the same data", spread(theirs))
+    row("ratio, median of pairs", f"{np.median(ours / theirs):.2f}")
+
+
+def bench_reference():
+    """One R1 iteration against the reference that recomputes everything."""
+    from rawlsian import traverse
+    from reference import Reference
+
+    golden = golden_case()
+    groups = (golden.sex == "Male").astype(int)
+    reference = Reference(golden.X, groups, max_distance=8.0)
+
+    def ours(steps):
+        traverse(golden.X, golden.labels, golden.sex, max_distance=8.0, max_iter=steps)
+
+    # 101 steps less 1 step: what one iteration costs, without preparing the data.
+    many, one = paired_seconds(lambda: ours(101), lambda: ours(1), repeats=31)
+    iteration = np.median(many - one) / 100
+    started = time.perf_counter()
+    reference.traverse(golden.labels, "R1", max_iter=1)
+    slow = time.perf_counter() - started
+    row("one R1 iteration", f"{iteration * 1e6:.3g} us")
+    row("the same by recomputing (`tests/reference.py`)", f"{slow:.3g} s")
+    row("ratio", f"{slow / iteration:,.0f}")
+
+
+def bench_pairs():
+    """One sweep of exhaustive R2 over all 7,992,000 pairs, selection included."""
+    from rawlsian import R2, R2Exhaustive
+    from rawlsian._assignment import Assignment
+    from rawlsian._problem import Problem
+    from rawlsian._traverse import select
+
+    golden = golden_case()
+    problem = Problem.from_arrays(golden.X, golden.sex, max_distance=8.0)
+    assignment = Assignment(problem, golden.labels)
+    sweep, pruned = paired_seconds(
+        lambda: select(R2Exhaustive().generate(assignment), assignment),
+        lambda: select(R2().generate(assignment), assignment),
+        repeats=31,
+    )
+    row("exhaustive R2, one sweep over 7,992,000 pairs", spread(sweep))
+    row("pairs a second", f"{7.992 / np.median(sweep):.0f} million")
+    row("R2 as in the paper, one iteration", spread(pruned))
+
+
+LARGE = """
+import resource, sys, time
+import numpy as np
+from rawlsian import load_adult, traverse
+
+n = int(sys.argv[1])
+adult = load_adult()
+rng = np.random.default_rng(0)
+# Adult's rows drawn with replacement, numbers jittered, so that rows differ.
+X = np.empty((n, 42))
+groups = np.empty(n, dtype=bool)
+for start in range(0, n, 100_000):
+    rows = rng.integers(len(adult.data), size=min(100_000, n - start))
+    X[start : start + len(rows)] = adult.data[rows]
+    X[start : start + len(rows), :5] += rng.normal(scale=0.01, size=(len(rows), 5))
+    groups[start : start + len(rows)] = adult.sensitive_features[rows] == "Male"
+labels = (X[:, 0] * 20).astype(np.int32) % 5
+traverse(X[:2000], labels[:2000], groups[:2000], max_iter=3)  # warm
+
+
+def peak():
+    with open("/proc/self/status") as status:
+        lines = dict(line.split(":", 1) for line in status)
+    return int(lines["VmHWM"].split()[0]) * 1024
+
+
+with open("/proc/self/clear_refs", "w") as reset:
+    reset.write("5")  # the peak so far is forgotten
+before = peak()
+steps = []
+traverse(
+    X, labels, groups, max_iter=12, max_distance=8.0,
+    callback=lambda step: steps.append(time.perf_counter()),
+)
+memory = peak() - before
+print(np.median(np.diff(steps)), memory)
+"""
+
+
+def bench_large():
+    """R1 at growing n: time an iteration, and memory besides X in units of P."""
+    row("n", "one R1 iteration", "a row", "memory besides X", "in units of P")
+    row(*["---"] * 5)
+    for n in (1_000, 10_000, 100_000, 1_000_000):
+        done = subprocess.run(
+            [sys.executable, "-c", LARGE, str(n)],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        seconds, memory = map(float, done.stdout.split())
+        products = n * 2 * 5 * 8
+        row(
+            f"{n:,}",
+            f"{seconds * 1e3:.3g} ms",
+            f"{seconds / n * 1e9:.3g} ns",
+            f"{memory / 2**20:.1f} MiB",
+            f"{memory / products:.2f}",
+        )
+
+
+def import_seconds(statement, repeats=11):
+    """Median seconds of a statement in a fresh process, caches of bytecode warm."""
+    program = (
+        f"import time; t = time.perf_counter(); {statement}; "
+        "print(time.perf_counter() - t)"
+    )
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name != "PYTHONDONTWRITEBYTECODE"
+    }
+    seconds = [
+        float(subprocess.check_output([sys.executable, "-c", program], env=environment))
+        for _ in range(repeats + 1)
+    ]
+    return statistics.median(seconds[1:])
+
+
+def bench_import():
+    """What importing adds, and what the first call costs with and without a cache."""
+    alone = import_seconds("import sklearn")
+    row("`import sklearn`", f"{alone:.2f} s")
+    for statement in ("import rawlsian", "from rawlsian import RawlsianPostprocessor"):
+        both = import_seconds(f"import sklearn; {statement}")
+        row(f"`{statement}` adds", f"{both - alone:.2f} s")
+    first = (
+        "from rawlsian import traverse;"
+        "t = time.perf_counter();"
+        "traverse([[0.], [1.], [5.], [6.]], [0, 1, 0, 1], list('abab'), operator='R2')"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["NUMBA_CACHE_DIR"] = folder
+        program = f"import time; {first}; print(time.perf_counter() - t)"
+        cold, *warm = (
+            float(subprocess.check_output([sys.executable, "-c", program]))
+            for _ in range(4)
+        )
+        del os.environ["NUMBA_CACHE_DIR"]
+    row("first R2 traversal ever: everything is compiled", f"{cold:.1f} s")
+    row("first R2 traversal of a later process", f"{statistics.median(warm):.2f} s")
+
+
+BENCHMARKS = {
+    "r1": bench_r1,
+    "reference": bench_reference,
+    "pairs": bench_pairs,
+    "large": bench_large,
+    "import": bench_import,
+}
+
+
+def main(names):
+    from rawlsian._threads import n_threads
+
+    versions = ", ".join(
+        f"{name} {importlib.metadata.version(name)}"
+        for name in ("numpy", "scikit-learn", "numba")
+    )
+    print(f"Python {platform.python_version()}, {versions}, {n_threads()} threads")
+    for name in names or BENCHMARKS:
+        print(f"\n{BENCHMARKS[name].__doc__}\n")
+        if name != "large":
+            row("what", "measured")
+            row("---", "---")
+        BENCHMARKS[name]()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
