@@ -13,6 +13,8 @@ from rawlsian import load_adult
 # Compiling the kernels takes seconds, which is not the examples' fault. Derandomised:
 # a red run can be repeated.
 settings.register_profile("rawlsian", deadline=None, derandomize=True)
+# pytest --hypothesis-profile=random looks further.
+settings.register_profile("random", deadline=None, max_examples=500)
 settings.load_profile("rawlsian")
 
 

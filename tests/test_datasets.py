@@ -74,7 +74,7 @@ def test_seed_576_draws_the_golden_sample(golden):
     assert (sample.sensitive_features == "Female").sum() == 267
 
 
-@pytest.mark.parametrize("sample", [0, -1, 7651])
+@pytest.mark.parametrize("sample", [0, -1, 7651, "500", 2.5])
 def test_a_sample_cannot_be_larger_than_a_class(sample):
     with pytest.raises(ValueError, match="sample must be from 1 to 7650"):
         load_adult(sample=sample)

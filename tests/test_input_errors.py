@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
+from sklearn.cluster import KMeans
 
 from rawlsian import RawlsianPostprocessor, audit, group_utilities, traverse
 
@@ -22,13 +23,16 @@ def with_value(value):
 
 
 BAD_X = [
-    (with_value(np.nan), "X must be .* finite numbers: Input X contains NaN.*missing"),
-    (with_value(np.inf), "X must be .* finite numbers: Input X contains infinity"),
+    (with_value(np.nan), r"X must be .* finite numbers.* contains NaN\. Fill or drop"),
+    (with_value(np.inf), r"X must be .* finite numbers.*: Input X contains infinity"),
     (with_value(1e300), "squares overflow; rescale"),
-    (X[:1], r"X has 1 sample \(n_samples = 1\); clustering needs at least 2"),
+    (X[:1], r"Found array with 1 sample.* a minimum of 2 is required"),
     (X[:0], "Found array with 0 sample"),
     (X[:, 0], "Expected 2D array"),
-    ([["a", "b"]] * 4, "could not convert string to float.*UnitDistanceEncoder"),
+    ([["a", "b"]] * 4, "X must be numbers, but holds text.*UnitDistanceEncoder"),
+    ([["1", "2"]] * 4, "X must be numbers, but holds text"),
+    (pd.DataFrame({"a": [1.0] * 4, "b": ["x"] * 4}), "X must be numbers"),
+    ([[1, "2"]] * 4, "X must be numbers, but holds text"),
     (X.astype(complex), "Complex data not supported"),
 ]
 BAD_LABELS = [
@@ -58,10 +62,11 @@ BAD_GROUPS = [
 ]
 BAD_WEIGHTS = [
     ([1, 1, 1], r"sample_weight.shape == \(3,\), expected \(4,\)"),
-    ([1, 1, 1, -1], "sample_weight must be finite, not negative.*from -1.0 to 1.0"),
-    ([1, 1, 1, np.nan], "sample_weight must be finite"),
+    ([1, 1, 1, -1], r"sample_weight must not be negative.*from -1.0 to 1.0"),
+    ([1, 1, 1, np.nan], "sample_weight has 1 value.* NaN or infinite"),
     ([0, 0, 0, 0], "not all zero"),
-    (["a", 1, 1, 1], "sample_weight must be numbers"),
+    (["1", "1", "1", "1"], "sample_weight must be numbers, but holds text"),
+    ([object(), 1, 1, 1], "sample_weight must be numbers, one for each row"),
     ([0, 1, 0, 1], "group 'f' a total weight of 0"),
     ([0, 0, 1, 1], "cluster 0 a total weight of 0"),
 ]
@@ -111,6 +116,15 @@ def test_distances_that_cannot_be_used(bad):
 def test_limits_that_cannot_be_used(bad):
     with pytest.raises(ValueError, match="max_iter must be None"):
         traverse(X, LABELS, SEX, max_iter=bad)
+
+
+# KMeans itself warns of squares that overflow.
+@pytest.mark.parametrize(("bad", "message"), [*BAD_X[:2], *BAD_X[3:]])
+def test_the_estimator_says_the_same_of_examples(bad, message):
+    with pytest.raises(ValueError, match=message) as raised:
+        RawlsianPostprocessor(KMeans(2)).fit(bad)
+
+    assert "\n" not in str(raised.value)
 
 
 def test_more_clusters_than_rows():

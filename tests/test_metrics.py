@@ -122,9 +122,11 @@ def test_audit_has_every_figure_by_group_and_cluster():
 
 
 def test_audit_rows_can_be_written_as_json():
-    report = audit(X, LABELS, GROUPS, random_state=0)
+    report = audit(X, LABELS, ["a", "a", "a", "b", "b"], random_state=0)
 
-    assert json.loads(json.dumps(report.by_group() + report.by_cluster()))
+    rows = report.by_group() + report.by_cluster()
+
+    assert json.loads(json.dumps(rows, allow_nan=False)) == rows
 
 
 def test_a_group_missing_from_a_cluster_has_no_utility_there():
@@ -174,10 +176,37 @@ def test_with_one_group_there_is_no_gap():
     assert report.gap_interval == (0.0, 0.0)
 
 
-@pytest.mark.parametrize("n_bootstrap", [0, -5])
-def test_a_bootstrap_needs_resamples(n_bootstrap):
-    with pytest.raises(ValueError, match="n_bootstrap must be a positive number"):
+def test_without_resamples_there_is_no_interval():
+    report = audit(X, LABELS, GROUPS, n_bootstrap=0)
+
+    assert np.isnan(report.gap_interval).all()
+    assert "interval" not in str(report)
+
+
+@pytest.mark.parametrize("n_bootstrap", [-5, 1.5])
+def test_a_bootstrap_needs_a_number_of_resamples(n_bootstrap):
+    with pytest.raises(ValueError, match="n_bootstrap must be a number of resamples"):
         audit(X, LABELS, GROUPS, n_bootstrap=n_bootstrap)
+
+
+def test_people_of_no_weight_are_not_resampled():
+    weights = np.array([1.0, 1.0, 0.0, 1.0, 1.0])
+    kept = weights > 0
+
+    weighted = audit(X, LABELS, GROUPS, sample_weight=weights, random_state=0)
+    without = audit(
+        X[kept], np.array(LABELS)[kept], np.array(GROUPS)[kept], random_state=0
+    )
+
+    assert weighted.gap_interval == pytest.approx(without.gap_interval)
+
+
+def test_an_audit_has_no_ratio_where_a_utility_is_negative():
+    report = audit(X, LABELS, GROUPS, max_distance=1, random_state=0)
+
+    assert np.isnan(report.ratio)
+    assert not report.passes_four_fifths
+    assert "ratio: undefined, as a utility is negative" in str(report)
 
 
 @pytest.mark.parametrize("confidence", [0, 1, 95])

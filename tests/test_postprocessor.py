@@ -10,6 +10,7 @@ import pytest
 import sklearn
 from sklearn.base import clone
 from sklearn.cluster import DBSCAN, AgglomerativeClustering, BisectingKMeans, KMeans
+from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -126,6 +127,57 @@ def test_prefit_with_an_unfitted_estimator_is_an_error(blobs):
         RawlsianPostprocessor(KMeans(), prefit=True).fit(blobs[0])
 
 
+def test_the_clusterer_may_be_the_end_of_a_pipeline(blobs):
+    X, sex = blobs
+    inner = make_pipeline(StandardScaler(), KMeans(4, random_state=0))
+
+    fair = RawlsianPostprocessor(inner).fit(X, sensitive_features=sex)
+
+    assert np.array_equal(fair.utilitarian_labels_, inner.fit(X).predict(X))
+
+
+def test_a_frozen_estimator_stays_fitted_in_a_grid_search(blobs):
+    X, sex = blobs
+    frozen = FrozenEstimator(KMeans(4, random_state=0).fit(X))
+
+    fair = clone(RawlsianPostprocessor(frozen)).fit(X, sensitive_features=sex)
+
+    assert np.array_equal(fair.utilitarian_labels_, frozen.predict(X))
+
+
+def test_a_clusterer_fitted_to_a_frame_sees_its_names_again(blobs):
+    frame = pd.DataFrame(blobs[0], columns=["a", "b", "c"])
+    kmeans = KMeans(4, random_state=0).fit(frame)
+
+    fair = RawlsianPostprocessor(kmeans, prefit=True).fit(frame)  # no warning
+
+    assert np.array_equal(fair.utilitarian_labels_, kmeans.labels_)
+
+
+@pytest.mark.parametrize("estimator", [5, KMeans, "kmeans"])
+def test_what_is_no_clusterer_is_an_error(blobs, estimator):
+    with pytest.raises(ValueError, match="estimator must be a clusterer such as"):
+        RawlsianPostprocessor(estimator).fit(blobs[0])
+
+
+def test_an_estimator_without_clusters_is_an_error(blobs):
+    with pytest.raises(ValueError, match="StandardScaler has neither labels_ nor"):
+        RawlsianPostprocessor(StandardScaler()).fit(blobs[0])
+
+
+def test_ctrl_c_keeps_what_was_reached_and_warns(blobs):
+    class Interrupted:
+        def generate(self, assignment):
+            raise KeyboardInterrupt
+
+    fair = RawlsianPostprocessor(KMeans(4, random_state=0), operator=Interrupted())
+
+    with pytest.warns(sklearn.exceptions.ConvergenceWarning, match="Interrupted after"):
+        fair.fit(blobs[0])
+
+    assert np.array_equal(fair.labels_, fair.utilitarian_labels_)
+
+
 def test_noise_is_an_error_that_says_how_much(blobs):
     with pytest.raises(ValueError, match="DBSCAN left 120 of 120 rows as noise"):
         RawlsianPostprocessor(DBSCAN(eps=1e-6)).fit(blobs[0])
@@ -189,11 +241,15 @@ def test_weights_reach_the_clusterer_and_the_traversal(blobs):
     assert np.array_equal(fair.labels_, expected.labels)
 
 
-def test_weights_for_a_clusterer_without_weights_are_an_error(blobs):
-    with pytest.raises(ValueError, match="AgglomerativeClustering cannot use weights"):
-        RawlsianPostprocessor(AgglomerativeClustering(3)).fit(
-            blobs[0], sample_weight=np.ones(120)
-        )
+@pytest.mark.parametrize("is_routing", [False, True])
+def test_weights_for_a_clusterer_without_weights_are_an_error(blobs, is_routing):
+    fair = RawlsianPostprocessor(AgglomerativeClustering(3))
+
+    with (
+        sklearn.config_context(enable_metadata_routing=is_routing),
+        pytest.raises(ValueError, match="AgglomerativeClustering cannot use weights"),
+    ):
+        fair.fit(blobs[0], sample_weight=np.ones(120))
 
 
 # --- Metadata routing ---
@@ -228,6 +284,17 @@ def test_a_pipeline_routes_the_weights_on_to_the_clusterer(blobs):
 
     start = KMeans(4, random_state=0).fit(X, sample_weight=weights).labels_
     assert np.array_equal(pipeline[-1].utilitarian_labels_, start)
+
+
+@pytest.mark.usefixtures("routing")
+def test_groups_reach_an_inner_estimator_that_asks_for_them(blobs):
+    X, sex = blobs
+    inner = RawlsianPostprocessor(KMeans(4, random_state=0), operator="R1")
+    inner.set_fit_request(sensitive_features=True)
+
+    fair = RawlsianPostprocessor(inner).fit(X, sensitive_features=sex)
+
+    assert fair.estimator_.groups_.tolist() == ["f", "m"]
 
 
 @pytest.mark.usefixtures("routing")

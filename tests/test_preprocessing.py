@@ -100,6 +100,24 @@ def test_a_named_category_that_is_not_a_column_is_an_error():
         UnitDistanceEncoder(categorical_features=["shoe"]).fit(pd.DataFrame(TABLE))
 
 
+@pytest.mark.parametrize("bad", [[True, False, False], [0.5], [7], [None]])
+def test_a_category_is_named_by_name_or_position_only(bad):
+    with pytest.raises(ValueError, match="which is not a column"):
+        UnitDistanceEncoder(categorical_features=bad).fit(pd.DataFrame(TABLE))
+
+
+@pytest.mark.parametrize("bad", ["job", None, 1])
+def test_categories_are_named_in_a_list(bad):
+    with pytest.raises(ValueError, match="must be 'auto' or a list"):
+        UnitDistanceEncoder(categorical_features=bad).fit(pd.DataFrame(TABLE))
+
+
+def test_booleans_beside_numbers_are_categories_too():
+    assert UnitDistanceEncoder().fit_transform([[1, True], [2, False]]) == (
+        pytest.approx(np.array([[0, 0, HOT], [1, HOT, 0]]))
+    )
+
+
 def test_text_outside_the_named_categories_is_an_error():
     with pytest.raises(ValueError, match="column 'job' is not numeric; name it"):
         UnitDistanceEncoder(categorical_features=["age"]).fit(pd.DataFrame(TABLE))
@@ -151,7 +169,10 @@ def test_missing_values_at_transform_are_named_too():
     with pytest.raises(ValueError, match="column 'age' has 1 missing"):
         encoder.transform(pd.DataFrame({**TABLE, "age": [20, None, 40]}))
     with pytest.raises(ValueError, match="column 'age' must hold numbers"):
-        encoder.transform(pd.DataFrame({**TABLE, "age": ["x", "y", "z"]}))
+        encoder.transform(pd.DataFrame({**TABLE, "age": ["1", "2", "3"]}))
+    dates = pd.to_datetime(["2020", "2021", "2022"])
+    with pytest.raises(ValueError, match="column 'age' holds dates"):
+        encoder.transform(pd.DataFrame({**TABLE, "age": dates}))
 
 
 def test_handle_unknown_is_one_of_two_words():

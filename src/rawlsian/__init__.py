@@ -13,8 +13,9 @@ from rawlsian._version import __version__
 
 if TYPE_CHECKING:
     from rawlsian import datasets, metrics, operators, preprocessing
+    from rawlsian._assignment import Assignment
     from rawlsian._postprocessor import RawlsianPostprocessor
-    from rawlsian._traverse import Operation, Step, Trajectory, traverse
+    from rawlsian._traverse import Operation, Step, Trajectory, select, traverse
     from rawlsian.datasets import load_adult
     from rawlsian.metrics import (
         Audit,
@@ -25,15 +26,17 @@ if TYPE_CHECKING:
         utility_gap,
         utility_ratio,
     )
-    from rawlsian.operators import R1, R2, AnyOf, Proposals, R2Exhaustive
+    from rawlsian.operators import R1, R2, AnyOf, Operator, Proposals, R2Exhaustive
     from rawlsian.preprocessing import UnitDistanceEncoder
 
 __all__ = [
     "R1",
     "R2",
     "AnyOf",
+    "Assignment",
     "Audit",
     "Operation",
+    "Operator",
     "Proposals",
     "R2Exhaustive",
     "RawlsianPostprocessor",
@@ -49,6 +52,7 @@ __all__ = [
     "metrics",
     "operators",
     "preprocessing",
+    "select",
     "skyline",
     "traverse",
     "utility_gap",
@@ -56,8 +60,9 @@ __all__ = [
 ]
 
 _HOMES = {
+    "_assignment": ["Assignment"],
     "_postprocessor": ["RawlsianPostprocessor"],
-    "_traverse": ["Operation", "Step", "Trajectory", "traverse"],
+    "_traverse": ["Operation", "Step", "Trajectory", "select", "traverse"],
     "datasets": ["load_adult"],
     "metrics": [
         "Audit",
@@ -68,7 +73,7 @@ _HOMES = {
         "utility_gap",
         "utility_ratio",
     ],
-    "operators": ["R1", "R2", "AnyOf", "Proposals", "R2Exhaustive"],
+    "operators": ["R1", "R2", "AnyOf", "Operator", "Proposals", "R2Exhaustive"],
     "preprocessing": ["UnitDistanceEncoder"],
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

@@ -42,6 +42,17 @@ class Assignment:
         Total weight in each cluster of each group.
     costs : ndarray of shape (n_clusters, n_groups)
         Weighted sum of squared distances to the center, by cluster and group.
+    members : ndarray of shape (n_clusters,)
+        Number of examples with weight in each cluster.
+    mass, mean_norms : ndarray of shape (n_clusters,)
+        Total weight N and squared norm m.m of the mean of each cluster.
+    mean_dots : ndarray of shape (n_clusters, n_groups)
+        Products m.S of the mean with the sum of each group.
+
+    Notes
+    -----
+    In a traversal ``utilities`` are counted from 0 down: ``max_distance`` is added
+    when they are reported, so that it cannot change a decision by rounding.
     """
 
     def __init__(self, problem: Problem, labels: ArrayLike) -> None:
@@ -55,9 +66,9 @@ class Assignment:
         self.utilities = np.zeros(n_groups)
         self._sums = np.zeros((n_clusters, n_groups, problem.X.shape[1]))
         self._squares = np.zeros((n_clusters, n_groups))
-        self._mass = np.zeros(n_clusters)
-        self._mean_norms = np.zeros(n_clusters)
-        self._mean_dots = np.zeros((n_clusters, n_groups))
+        self.mass = np.zeros(n_clusters)
+        self.mean_norms = np.zeros(n_clusters)
+        self.mean_dots = np.zeros((n_clusters, n_groups))
         self._is_changed = np.ones(n_clusters, dtype=np.bool_)
         self._has_move_costs = False
         self.recompute()
@@ -75,7 +86,7 @@ class Assignment:
     @property
     def centers(self) -> NDArray[np.float64]:
         """Means of the clusters, shape (n_clusters, n_features)."""
-        centers: NDArray[np.float64] = self._sums.sum(axis=1) / self._mass[:, None]
+        centers: NDArray[np.float64] = self._sums.sum(axis=1) / self.mass[:, None]
         return centers + self.problem.shift
 
     @property
@@ -96,8 +107,13 @@ class Assignment:
         self._ensure_move_costs()
         return self._toggle
 
-    def apply(self, examples: ArrayLike, targets: ArrayLike) -> None:
+    def apply(self, examples: ArrayLike, targets: ArrayLike) -> NDArray[np.int64]:
         """Move each example to its target cluster, all at once.
+
+        Returns
+        -------
+        ndarray of shape (n_moved,)
+            The clusters that the examples were in.
 
         Raises
         ------
@@ -117,11 +133,12 @@ class Assignment:
         self._moves_since_recompute += len(examples)
         if self._moves_since_recompute >= MOVES_BEFORE_RECOMPUTE:
             self.recompute()
-            return
+            return sources
         self._summarise()
         if self._has_move_costs:
             self._update_products(examples, sources, targets)
             self._refresh_move_costs()
+        return sources
 
     def recompute(self) -> None:
         """Sum everything up afresh, which takes away accumulated rounding."""
@@ -158,8 +175,8 @@ class Assignment:
     def _summarise(self) -> None:
         _kernels.summarise(
             self.counts, self._sums, self._squares, self.problem.group_sizes,
-            self.problem.max_distance, self._is_changed, self._mass,
-            self._mean_norms, self._mean_dots, self.costs, self.utilities,
+            self.problem.max_distance, self._is_changed, self.mass,
+            self.mean_norms, self.mean_dots, self.costs, self.utilities,
         )  # fmt: skip
 
     def _ensure_move_costs(self) -> None:
@@ -199,8 +216,8 @@ class Assignment:
         problem = self.problem
         self._for_rows(
             _kernels.toggle_costs, problem.norms, problem.weights, problem.groups,
-            self.labels, self.members, self.counts, self._mass, self._mean_norms,
-            self._mean_dots, self._products, self._is_changed, self._toggle,
+            self.labels, self.members, self.counts, self.mass, self.mean_norms,
+            self.mean_dots, self._products, self._is_changed, self._toggle,
         )  # fmt: skip
 
     def _for_rows(self, kernel: Any, *arguments: Any) -> None:

@@ -394,6 +394,17 @@ def next_limit(limit, slack, keep_all, change, is_harmless, best_harmless):
 
 
 @_njit
+def with_room(found, out, n_found):
+    """The same with twice the room if they are full."""
+    if n_found < found.shape[0]:
+        return found, out
+    return (
+        np.concatenate((found, np.empty_like(found))),
+        np.concatenate((out, np.empty_like(out))),
+    )
+
+
+@_njit
 def best_in_rows(labels, toggle, lag, start, stop):
     """Lowest change in total cost among a row's moves that help group lag.
 
@@ -428,8 +439,7 @@ def single_moves(
     best = best_in_rows(labels, toggle, utilities.argmin(), start, stop)
     slack, limit = tolerance * group_sizes.sum(), np.inf
     best_harmless = False
-    n_found, room = 0, 64
-    found, out = np.empty(room, np.int64), np.empty((room, n_groups))
+    found, out, n_found = np.empty(64, np.int64), np.empty((64, n_groups)), 0
     for i in range(start, stop):
         if best[i - start] >= limit:
             continue
@@ -451,10 +461,7 @@ def single_moves(
             best_harmless |= is_harmless
             found[n_found] = i * (n_clusters - 1) + other
             n_found += 1
-            if n_found == room:
-                room *= 2
-                found = np.concatenate((found, np.empty_like(found)))
-                out = np.concatenate((out, np.empty_like(out)))
+            found, out = with_room(found, out, n_found)
     return found[:n_found], out[:n_found]
 
 
@@ -531,8 +538,7 @@ def pair_moves(
     lag = utilities.argmin()
     slack, limit = tolerance * group_sizes.sum(), np.inf
     best_harmless = False
-    n_found, room = 0, 64
-    found, out = np.empty(room, np.int64), np.empty((room, n_groups))
+    found, out, n_found = np.empty(64, np.int64), np.empty((64, n_groups)), 0
     columns, values = np.empty(X.shape[1], np.int64), np.empty(X.shape[1])
     dots, both = np.empty(n_rows), np.empty(n_groups + 1)
     original = (members, counts, mass, mean_norms, mean_dots, products, toggle)
@@ -586,10 +592,7 @@ def pair_moves(
             best_harmless |= is_harmless
             found[n_found] = a * n_moves + b
             n_found += 1
-            if n_found == room:
-                room *= 2
-                found = np.concatenate((found, np.empty_like(found)))
-                out = np.concatenate((out, np.empty_like(out)))
+            found, out = with_room(found, out, n_found)
         restore_cluster(B, x, *original, *scratch)
     return found[:n_found], out[:n_found]
 

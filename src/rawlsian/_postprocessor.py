@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClusterMixin, MetaEstimatorMixin, clone
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -16,7 +18,7 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from rawlsian._problem import MaxDistance, check_weights
+from rawlsian._problem import MaxDistance, check_weights, clear_errors_of_x
 from rawlsian._traverse import traverse
 from rawlsian.operators import Operator
 
@@ -32,8 +34,8 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     Parameters
     ----------
     estimator : clusterer, default=None
-        A scikit-learn clusterer; ``None`` means ``KMeans()`` with its default of 8
-        clusters. A copy is fitted.
+        A scikit-learn clusterer, or a pipeline that ends in one; ``None`` means
+        ``KMeans()`` with its default of 8 clusters. A copy is fitted.
     operator : str or object with ``generate``, default="R2"
         "R1", "R2", "R1+R2", "R2-exhaustive", or an operator of your own.
     max_distance : "auto" or float, default="auto"
@@ -45,6 +47,7 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     prefit : bool, default=False
         Take ``estimator`` as already fitted. It labels X with ``predict`` if it has
         that, else with its ``labels_``, which must then belong to the same rows.
+        ``clone`` unfits it, as in a grid search, unless it is in a ``FrozenEstimator``.
     random_state : int, RandomState instance or None, default=None
         Seed for the copy of the estimator, wherever it has ``random_state=None``; a
         seed of its own is kept. Reassigning is deterministic.
@@ -133,7 +136,8 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
             Here for the sake of scikit-learn's conventions.
         sensitive_features : array-like of shape (n_samples,) or (n_samples, n_columns)
             The group of each example; several columns mean their intersections.
-            ``None`` means one group, so that the worst-off group is everyone.
+            ``None`` means one group: then everyone is worst off, and the overall
+            utility is what rises.
         sample_weight : array-like of shape (n_samples,), default=None
             A row of weight w counts as w people who move together.
 
@@ -142,13 +146,19 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         RawlsianPostprocessor
             The fitted estimator itself.
         """
-        X = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
+        with clear_errors_of_x(X):
+            checked = validate_data(
+                self, X, dtype=np.float64, order="C", ensure_min_samples=2
+            )
         if sample_weight is not None:
-            sample_weight = check_weights(sample_weight, len(X))
-        self.estimator_ = self._fitted_estimator(X, sample_weight)
-        self.utilitarian_labels_ = self._starting_labels(X)
+            sample_weight = check_weights(sample_weight, len(checked))
+        # The clusterer gets X as it came, so that it sees the names of its columns.
+        self.estimator_ = self._fitted_estimator(
+            X, y, sensitive_features, sample_weight
+        )
+        self.utilitarian_labels_ = self._starting_labels(X, len(checked))
         self.trajectory_ = traverse(
-            X,
+            checked,
             self.utilitarian_labels_,
             sensitive_features,
             operator=self.operator,
@@ -163,6 +173,13 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         self.n_iter_ = self.trajectory_.n_iter + (
             self.trajectory_.stop_reason == "no_operation"
         )
+        if self.trajectory_.stop_reason == "interrupted":
+            warnings.warn(
+                f"Interrupted after {self.trajectory_.n_iter} steps; labels_ are those "
+                "reached so far.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         return self
 
     def get_metadata_routing(self) -> MetadataRouter:
@@ -184,8 +201,9 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         return kmeans
 
     def _fitted_estimator(
-        self, X: NDArray[np.float64], sample_weight: NDArray[np.float64] | None
+        self, X: Any, y: object, sensitive_features: Any, sample_weight: Any
     ) -> Any:
+        """The prefit estimator, or a copy of the estimator fitted to X."""
         if self.prefit:
             if self.estimator is None:
                 raise ValueError(
@@ -194,45 +212,70 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
                 )
             check_is_fitted(self.estimator)
             return self.estimator
+        if not hasattr(self._unfitted_estimator(), "fit") or isinstance(
+            self.estimator, type
+        ):
+            raise ValueError(
+                f"estimator must be a clusterer such as KMeans(5), got "
+                f"{self.estimator!r}."
+            )
         estimator = clone(self._unfitted_estimator())
         if self.random_state is not None:
             _seed(estimator, self.random_state)
-        return estimator.fit(X, **self._fit_params(estimator, sample_weight))
+        params = self._fit_params(estimator, sensitive_features, sample_weight)
+        return estimator.fit(X, y, **params)
 
     def _fit_params(
-        self, estimator: Any, sample_weight: NDArray[np.float64] | None
+        self, estimator: Any, sensitive_features: Any, sample_weight: Any
     ) -> dict[str, Any]:
-        """Weights for the clusterer, by metadata routing where that is on."""
-        if sample_weight is None:
-            return {}
+        """What the clusterer gets besides X: weights, or what routing says."""
+        given = {
+            "sensitive_features": sensitive_features,
+            "sample_weight": sample_weight,
+        }
+        given = {name: value for name, value in given.items() if value is not None}
+        takes_weights = has_fit_parameter(estimator, "sample_weight")
         if get_config()["enable_metadata_routing"]:
-            routed = process_routing(self, "fit", sample_weight=sample_weight)
-            return dict(routed.estimator.fit)
-        if not has_fit_parameter(estimator, "sample_weight"):
+            params = dict(process_routing(self, "fit", **given).estimator.fit)
+        elif takes_weights and sample_weight is not None:
+            params = {"sample_weight": sample_weight}
+        else:
+            params = {}
+        if sample_weight is not None and not (
+            takes_weights or "sample_weight" in params
+        ):
             raise ValueError(
                 f"sample_weight was given, but {type(estimator).__name__} cannot use "
                 "weights; fit it yourself and pass it with prefit=True."
             )
-        return {"sample_weight": sample_weight}
+        return params
 
-    def _starting_labels(self, X: NDArray[np.float64]) -> NDArray[Any]:
+    def _starting_labels(self, X: Any, n_samples: int) -> NDArray[np.int32]:
         """Labels of X by the estimator: one a row, no noise, numbered without gaps."""
         estimator, name = self.estimator_, type(self.estimator_).__name__
-        if self.prefit and hasattr(estimator, "predict"):
+        has_labels, can_predict = (
+            hasattr(estimator, attribute) for attribute in ("labels_", "predict")
+        )
+        if not has_labels and not can_predict:
+            raise ValueError(
+                f"{name} has neither labels_ nor predict, so it gives no clusters; use "
+                "a clusterer such as KMeans."
+            )
+        if can_predict and (self.prefit or not has_labels):
             labels = np.asarray(estimator.predict(X))
         else:
             labels = np.asarray(estimator.labels_)
-        if len(labels) != len(X):
+        if len(labels) != n_samples:
             raise ValueError(
-                f"the prefit {name} has labels for {len(labels)} rows and cannot "
-                f"predict, but X has {len(X)} rows; pass the rows it was fitted on."
+                f"the {name} has labels for {len(labels)} rows and cannot predict, but "
+                f"X has {n_samples} rows; pass the rows it was fitted on."
             )
         if labels.min() < 0:
             raise ValueError(
-                f"{name} left {(labels < 0).sum()} of {len(X)} rows as noise; use a "
+                f"{name} left {(labels < 0).sum()} of {n_samples} rows as noise; use a "
                 "clusterer that gives every row a cluster, or drop these rows."
             )
-        return np.unique(labels, return_inverse=True)[1]
+        return np.unique(labels, return_inverse=True)[1].astype(np.int32)
 
 
 def _seed(estimator: Any, random_state: Any) -> None:

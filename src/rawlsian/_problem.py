@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.utils import check_array
 
 from rawlsian import _kernels
-from rawlsian._groups import encode_groups
+from rawlsian._groups import encode_groups, frame_columns
 from rawlsian._threads import run_in_chunks
 
 MaxDistance = float | Literal["auto"]
@@ -114,7 +117,7 @@ class Problem:
             shift=shift,
             norms=norms,
             columns=_transposed(X, shift),
-            tolerance=_tolerance(float(variance.sum()), delta),
+            tolerance=RELATIVE_TOLERANCE * float(variance.sum()),
         )
 
     @property
@@ -128,23 +131,51 @@ class Problem:
         return len(self.group_names)
 
 
+@contextmanager
+def clear_errors_of_x(X: Any) -> Iterator[None]:
+    """Refuse text in X, and turn what scikit-learn says of X into one sentence."""
+    refuse_text(X, "X")
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        reason = str(error).split("\n")[0].rstrip(".:")
+        advice = " Fill or drop missing values." if "NaN" in reason else ""
+        raise type(error)(
+            f"X must be a dense matrix of finite numbers, a row an example: "
+            f"{reason}.{advice}"
+        ) from error
+
+
 def check_examples(X: Any) -> NDArray[np.float64]:
     """X as a finite float64 matrix of at least two rows, copied only if it must be."""
-    try:
-        X = check_array(X, dtype=np.float64, order="C", input_name="X")
-    except (TypeError, ValueError) as error:
-        reason = str(error).split("\n")[0].rstrip(".")
-        raise type(error)(
-            f"X must be a dense matrix of finite numbers: {reason}. Encode text and "
-            "categories first (UnitDistanceEncoder does), and fill or drop missing "
-            "values."
-        ) from error
-    if len(X) < 2:
-        raise ValueError(
-            f"X has {len(X)} sample (n_samples = 1); clustering needs at least 2 rows."
+    with clear_errors_of_x(X):
+        checked: NDArray[np.float64] = check_array(
+            X, dtype=np.float64, order="C", input_name="X", ensure_min_samples=2
         )
-    checked: NDArray[np.float64] = X
     return checked
+
+
+def refuse_text(values: Any, argument: str) -> None:
+    """Raise where NumPy would read text such as "12" as a number."""
+    kinds = {column.dtype.kind for column in _as_columns(values)}
+    has_text = kinds & {"U", "S"} or any(
+        isinstance(value, (str, bytes))
+        for column in _as_columns(values)
+        if column.dtype.kind == "O"
+        for value in column.flat
+    )
+    if has_text:
+        raise ValueError(
+            f"{argument} must be numbers, but holds text; encode text and categories "
+            "first (UnitDistanceEncoder does)."
+        )
+
+
+def _as_columns(values: Any) -> list[NDArray[Any]]:
+    """A frame's columns, or anything else as one array."""
+    if hasattr(values, "columns"):
+        return frame_columns(values)
+    return [] if issparse(values) else [np.asarray(values)]
 
 
 def check_weights(
@@ -153,6 +184,7 @@ def check_weights(
     """Weights as float64, one a row: finite, none negative, not all zero."""
     if sample_weight is None:
         return np.ones(n_samples)
+    refuse_text(sample_weight, "sample_weight")
     try:
         weights = np.array(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -166,10 +198,15 @@ def check_weights(
             f"sample_weight.shape == {weights.shape}, expected {(n_samples,)}: give "
             "one weight for each row of X."
         )
-    if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+    if not np.isfinite(weights).all():
         raise ValueError(
-            "sample_weight must be finite, not negative and not all zero; found "
-            f"values from {weights.min()} to {weights.max()}."
+            f"sample_weight has {(~np.isfinite(weights)).sum()} value(s) that are NaN "
+            "or infinite; give each row a finite weight."
+        )
+    if (weights < 0).any() or not weights.any():
+        raise ValueError(
+            "sample_weight must not be negative and not all zero; found values from "
+            f"{weights.min()} to {weights.max()}."
         )
     return weights
 
@@ -220,11 +257,6 @@ def _check_max_distance(max_distance: object, X: NDArray[np.float64]) -> float:
         f"max_distance must be 'auto' or a number that is not negative, got "
         f"{max_distance!r}; with UnitDistanceEncoder pass its max_distance_."
     )
-
-
-def _tolerance(variance: float, delta: float) -> float:
-    """Changes in utility up to this are rounding: of costs, and of delta - cost."""
-    return RELATIVE_TOLERANCE * variance + 16 * float(np.spacing(delta))
 
 
 def _transposed(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,7 +23,8 @@ from rawlsian.operators import (
 StopReason = Literal["no_operation", "max_iter", "interrupted"]
 
 
-class Operation(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Operation:
     """What one step moved.
 
     Attributes
@@ -33,7 +34,7 @@ class Operation(NamedTuple):
     """
 
     examples: NDArray[np.int64]
-    sources: NDArray[np.int32]
+    sources: NDArray[np.int64]
     targets: NDArray[np.int64]
 
 
@@ -96,7 +97,8 @@ class Trajectory:
         return labels
 
 
-class Step(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Step:
     """What a callback is told after each step.
 
     Attributes
@@ -176,11 +178,9 @@ def traverse(
     problem = Problem.from_arrays(
         X, sensitive_features, sample_weight=sample_weight, max_distance=max_distance
     )
-    assignment = Assignment(problem, labels)
-    start_labels, start_utilities = (
-        assignment.labels.copy(),
-        assignment.utilities.copy(),
-    )
+    # Utilities without max_distance decide, so that it cannot matter by rounding.
+    assignment = Assignment(replace(problem, max_distance=0.0), labels)
+    start_labels = assignment.labels.copy()
     steps: list[Step] = []
     stop_reason: StopReason = "max_iter"
     try:
@@ -189,12 +189,15 @@ def traverse(
             if moves is None:
                 stop_reason = "no_operation"
                 break
-            steps.append(_carry_out(moves, assignment, len(steps) + 1, operator))
+            operation = _carry_out(moves, assignment, operator)
+            utilities = problem.max_distance + assignment.utilities
+            overall = problem.max_distance + assignment.overall
+            steps.append(Step(len(steps) + 1, utilities, overall, operation))
             if callback is not None:
                 callback(steps[-1])
     except KeyboardInterrupt:
         stop_reason = "interrupted"
-    return _trajectory(problem, start_labels, start_utilities, steps, stop_reason)
+    return _trajectory(problem, start_labels, steps, stop_reason)
 
 
 def select(blocks: Iterable[Proposals], assignment: Assignment) -> Moves | None:
@@ -210,8 +213,9 @@ def select(blocks: Iterable[Proposals], assignment: Assignment) -> Moves | None:
     best_rank = (False, -np.inf)
     problem = assignment.problem
     for block in blocks:
+        proposed = _check_proposed(block.utilities, problem.n_groups)
         j, *rank = _kernels.best_proposal(
-            block.utilities, assignment.utilities, problem.shares, problem.tolerance
+            proposed, assignment.utilities, problem.shares, problem.tolerance
         )
         if j >= 0 and tuple(rank) > best_rank:
             best, best_rank = (block, j), (rank[0], rank[1])
@@ -221,14 +225,24 @@ def select(blocks: Iterable[Proposals], assignment: Assignment) -> Moves | None:
     return block.moves(j)
 
 
-def _carry_out(
-    moves: Moves, assignment: Assignment, n_iter: int, operator: Operator
-) -> Step:
+def _check_proposed(utilities: ArrayLike, n_groups: int) -> NDArray[np.float64]:
+    """Utilities as the kernel needs them, whatever an operator yielded."""
+    proposed = np.ascontiguousarray(utilities, dtype=np.float64)
+    if proposed.ndim != 2 or proposed.shape[1] != n_groups:
+        raise ValueError(
+            "an operator must yield Proposals whose utilities have a row a proposal "
+            f"and a column for each of {n_groups} groups, found shape {proposed.shape}."
+        )
+    return proposed
+
+
+def _carry_out(moves: Moves, assignment: Assignment, operator: Operator) -> Operation:
     """Apply the moves and say what they did."""
     before = assignment.lowest
-    examples, targets = moves
-    operation = Operation(examples, assignment.labels[examples], targets)
-    assignment.apply(examples, targets)
+    # Copies: what an operator gives may be a view of what the moves change.
+    examples = np.array(moves[0], dtype=np.int64)
+    targets = np.array(moves[1], dtype=np.int64)
+    sources = assignment.apply(examples, targets)
     if assignment.lowest <= before:
         # Only an operator that misstates its utilities gets here; without this check
         # the loop might never end.
@@ -237,13 +251,12 @@ def _carry_out(
             f"utility above {before!r}, but it is {assignment.lowest!r} afterwards; "
             "its generate() must yield the utilities that its moves lead to."
         )
-    return Step(n_iter, assignment.utilities.copy(), assignment.overall, operation)
+    return Operation(examples, sources, targets)
 
 
 def _trajectory(
     problem: Problem,
     start_labels: NDArray[np.int32],
-    start_utilities: NDArray[np.float64],
     steps: list[Step],
     stop_reason: StopReason,
 ) -> Trajectory:
@@ -251,8 +264,8 @@ def _trajectory(
     labels = start_labels.copy()
     for step in steps:
         labels[step.operation.examples] = step.operation.targets
-    end = Assignment(problem, labels)
-    utilities = np.array([start_utilities, *(step.utilities for step in steps)])
+    start, end = Assignment(problem, start_labels), Assignment(problem, labels)
+    utilities = np.array([start.utilities, *(step.utilities for step in steps)])
     utilities[-1] = end.utilities
     return Trajectory(
         groups=problem.group_names,

@@ -7,7 +7,7 @@ An operator is anything with a method ``generate(assignment)`` that yields block
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeAlias
 
@@ -21,7 +21,6 @@ from rawlsian._threads import run_in_chunks
 __all__ = ["R1", "R2", "AnyOf", "Operator", "Proposals", "R2Exhaustive"]
 
 Moves: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
-
 Block: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float64]]
 
 # Proposals are worked out block by block, so that memory stays bounded, and a block
@@ -52,13 +51,22 @@ class Proposals(NamedTuple):
 class Operator(Protocol):
     """What ``traverse`` needs of an operator."""
 
-    def generate(self, assignment: Assignment) -> Iterator[Proposals]:
-        """Yield blocks of proposals, without changing the assignment."""
+    def generate(self, assignment: Assignment) -> Iterable[Proposals]:
+        """Give blocks of proposals, without changing the assignment."""
 
 
 @dataclass(frozen=True)
 class R1:
-    """Move one example to another cluster: all n (k - 1) moves (Algorithm 2).
+    """Move one example to another cluster (Algorithm 2).
+
+    There are n (k - 1) such moves. All are searched; those proposed raise the lowest
+    group utility.
+
+    Parameters
+    ----------
+    keep_all : bool, default=False
+        Propose all of those, as for drawing them. By default only what may be the
+        best is proposed, which is faster and changes nothing that is selected.
 
     Examples
     --------
@@ -67,9 +75,11 @@ class R1:
     0
     """
 
+    keep_all: bool = False
+
     def generate(self, assignment: Assignment) -> Iterator[Proposals]:
-        """Yield the moves that raise the lowest utility, by example, then target."""
-        for singles, utilities in _search_singles(assignment, keep_all=False):
+        """Yield moves that raise the lowest utility, by example, then target."""
+        for singles, utilities in _search_singles(assignment, keep_all=self.keep_all):
 
             def moves(j: int, singles: NDArray[np.int64] = singles) -> Moves:
                 example, target = divmod(int(singles[j]), assignment.n_clusters - 1)
@@ -103,7 +113,7 @@ class R2:
                 )
 
     def generate(self, assignment: Assignment) -> Iterator[Proposals]:
-        """Yield all pairs of good single moves that move distinct examples."""
+        """Yield the pairs of good moves that raise the lowest utility, in order."""
         yield from _pairs(assignment, self._good_moves(assignment), keep_all=True)
 
     def _good_moves(self, assignment: Assignment) -> NDArray[np.int64]:
@@ -122,12 +132,21 @@ class R2Exhaustive:
     """Move two examples: every pair, without the paper's pruning.
 
     There are n (n - 1) / 2 (k - 1)^2 pairs, so this is for a few thousand examples.
+    All are searched; those proposed raise the lowest group utility.
+
+    Parameters
+    ----------
+    keep_all : bool, default=False
+        Propose all of those, which takes much memory. By default only what may be
+        the best is proposed.
     """
 
+    keep_all: bool = False
+
     def generate(self, assignment: Assignment) -> Iterator[Proposals]:
-        """Yield all pairs of single moves that move distinct examples."""
+        """Yield pairs that raise the lowest utility, by first and then second move."""
         n_singles = assignment.problem.n_samples * (assignment.n_clusters - 1)
-        yield from _pairs(assignment, np.arange(n_singles), keep_all=False)
+        yield from _pairs(assignment, np.arange(n_singles), keep_all=self.keep_all)
 
 
 class AnyOf:
@@ -135,12 +154,14 @@ class AnyOf:
 
     Parameters
     ----------
-    *operators : Operator
-        For example ``AnyOf(R1(), R2())``, which is what "R1+R2" means.
+    *operators : str or object with ``generate``
+        For example ``AnyOf("R1", "R2")``, which is what "R1+R2" means.
     """
 
-    def __init__(self, *operators: Operator) -> None:
-        self.operators = operators
+    def __init__(self, *operators: str | Operator) -> None:
+        if not operators:
+            raise ValueError("AnyOf needs at least one operator, such as AnyOf('R1').")
+        self.operators = tuple(map(get_operator, operators))
 
     def __repr__(self) -> str:
         return f"AnyOf({', '.join(map(repr, self.operators))})"
@@ -155,7 +176,7 @@ _BY_NAME: dict[str, Callable[[], Operator]] = {
     "R1": R1,
     "R2": R2,
     "R2-exhaustive": R2Exhaustive,
-    "R1+R2": lambda: AnyOf(R1(), R2()),
+    "R1+R2": lambda: AnyOf("R1", "R2"),
 }
 
 
@@ -168,9 +189,10 @@ def get_operator(operator: str | Operator) -> Operator:
         operator, type
     ):
         return operator
+    hint = "; did you mean an instance of it?" if isinstance(operator, type) else "."
     raise ValueError(
         f"operator must be one of {', '.join(map(repr, _BY_NAME))} or an object with "
-        f"a method generate(assignment), got {operator!r}."
+        f"a method generate(assignment), got {operator!r}{hint}"
     )
 
 
@@ -247,7 +269,7 @@ def _search_pairs(
     state = (
         problem.norms[distinct], problem.weights[distinct], problem.groups[distinct],
         assignment.labels[distinct], assignment.members, assignment.counts,
-        assignment._mass, assignment._mean_norms, assignment._mean_dots,
+        assignment.mass, assignment.mean_norms, assignment.mean_dots,
         assignment.products[:, :, distinct], assignment.toggle[:, :, distinct],
     )  # fmt: skip
     # starts[a]: pairs that begin with a move before a. Chunks are cut by pairs, as

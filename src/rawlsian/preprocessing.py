@@ -223,11 +223,16 @@ class UnitDistanceEncoder(TransformerMixin, BaseEstimator):
                 not _is_numeric(column, name)
                 for column, name in zip(columns, names, strict=True)
             ]
+        if not isinstance(chosen, (list, tuple, np.ndarray)):
+            raise ValueError(
+                "categorical_features must be 'auto' or a list of column names or "
+                f"positions, got {chosen!r}."
+            )
         positions = set()
         for feature in chosen:
-            if isinstance(feature, str) and feature in names:
+            if feature in names:
                 positions.add(names.index(feature))
-            elif not isinstance(feature, str) and 0 <= feature < len(names):
+            elif _is_number_type(type(feature)) and feature in range(len(names)):
                 positions.add(int(feature))
             else:
                 raise ValueError(
@@ -255,7 +260,8 @@ class UnitDistanceEncoder(TransformerMixin, BaseEstimator):
         if len(unknown) and self.handle_unknown == "error":
             raise ValueError(
                 f"column {attribute.name!r} has a level that was not there in fit: "
-                f"{unknown[0]!r}; fit on all levels or use handle_unknown='ignore'."
+                f"{unknown.tolist()[0]!r}; fit on all levels or use "
+                "handle_unknown='ignore'."
             )
         levels = positions[codes]
         rows = np.flatnonzero(levels >= 0)
@@ -263,9 +269,8 @@ class UnitDistanceEncoder(TransformerMixin, BaseEstimator):
 
 
 def _rows_as_objects(X: Any) -> Any:
-    """A list of rows as an array of objects, where NumPy would make all of it text."""
-    plain = np.asarray(X)
-    return np.array(X, dtype=object) if plain.dtype.kind in "US" else plain
+    """A list of rows as an array of objects: NumPy would make all of it one type."""
+    return np.array(X, dtype=object)
 
 
 def _is_numeric(column: NDArray[Any], name: str) -> bool:
@@ -303,6 +308,8 @@ def _learn(column: NDArray[Any], name: str, is_categorical: bool) -> _Attribute:
 def _scale(column: NDArray[Any], attribute: _Attribute) -> NDArray[np.float64]:
     """Numbers to [0, 1]; a constant column has no scale and is 0."""
     _check_complete(column, attribute.name)
+    if not _is_numeric(column, attribute.name):
+        raise ValueError(f"column {attribute.name!r} must hold numbers, as in fit.")
     numbers = _numbers(column, attribute.name)
     if attribute.spread == 0:
         return np.zeros(len(numbers))

@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 from importlib import resources
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -127,7 +128,7 @@ def _draw(
     if sample is None:
         return np.arange(len(income))
     classes, sizes = np.unique(income, return_counts=True)
-    if not 1 <= sample <= sizes.min():
+    if not isinstance(sample, Integral) or not 1 <= sample <= sizes.min():
         raise ValueError(
             f"sample must be from 1 to {sizes.min()}, the size of the smaller income "
             f"class, got {sample!r}."
