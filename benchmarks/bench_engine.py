@@ -172,6 +172,27 @@ def bench_large():
         )
 
 
+def bench_whole():
+    """R1 on all of Adult, from scikit-learn's KMeans to where it ends by itself."""
+    from sklearn.cluster import KMeans
+
+    from rawlsian import load_adult, traverse
+
+    adult = load_adult()
+    labels = KMeans(5, random_state=0).fit(adult.data).labels_
+    traverse(adult.data, labels, adult.sensitive_features, max_iter=3)  # warm
+    started = time.perf_counter()
+    trajectory = traverse(adult.data, labels, adult.sensitive_features, max_distance=8)
+    seconds = time.perf_counter() - started
+    row("rows", f"{len(adult.data):,}")
+    row("steps", f"{trajectory.n_iter:,}")
+    row("seconds", f"{seconds:.0f}")
+    row(
+        "lowest utility",
+        " to ".join(f"{u.min():.4f}" for u in trajectory.utilities[[0, -1]]),
+    )
+
+
 def import_seconds(statement, repeats=11):
     """Median seconds of a statement in a fresh process, caches of bytecode warm."""
     program = (
@@ -219,6 +240,7 @@ BENCHMARKS = {
     "reference": bench_reference,
     "pairs": bench_pairs,
     "large": bench_large,
+    "whole": bench_whole,
     "import": bench_import,
 }
 

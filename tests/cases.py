@@ -75,8 +75,8 @@ def _cover(rng, n, k, is_lopsided):
     return values
 
 
-NICE = ("continuous", "far", "sparse")
-UGLY = ("grid", "duplicates")
+NICE = ("continuous", "far")  # no two rows are equal
+UGLY = ("sparse", "grid", "duplicates")
 WEIGHTS = ("ones", "counts", "floats", "zeros")
 
 

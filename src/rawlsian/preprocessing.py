@@ -178,7 +178,6 @@ class UnitDistanceEncoder(TransformerMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
 
