@@ -76,8 +76,7 @@ class Reference:
         T = self.admitted(labels, self.singles(labels))
         by_lag = sorted(T, key=lambda t: -t[1].min())
         by_overall = sorted(T, key=lambda t: -self.overall(t[1]))
-        n_lag = math.ceil(round(p * len(T), 9))
-        n_overall = math.ceil(round(q * len(T), 9))
+        n_lag, n_overall = (max(math.ceil(round(s * len(T), 9)), 1) for s in (p, q))
         good = {moves for moves, _ in by_lag[:n_lag] + by_overall[:n_overall]}
         return sorted(good)
 
@@ -88,7 +87,8 @@ class Reference:
         if operator == "R2":
             return self.admitted(labels, self.pairs(self.good_singles(labels, p, q)))
         if operator == "R2-exhaustive":
-            return self.admitted(labels, self.pairs(self.singles(labels)))
+            people = [s for s in self.singles(labels) if self.weights[s[0][0]] > 0]
+            return self.admitted(labels, self.pairs(people))
         assert operator == "R1+R2"
         return self.operations("R1", labels) + self.operations("R2", labels, p, q)
 

@@ -149,6 +149,7 @@ def test_drift_stays_below_1e_9_over_100_000_moves(monkeypatch, rows):
         ([0, 0], [1, 2], "named twice"),
         ([2], [0], "left empty"),
         ([0], [1, 2], "same length"),
+        ([0.7], [1], "whole numbers"),
     ],
 )
 def test_a_move_that_may_not_be_made_changes_nothing(examples, targets, reason):

@@ -158,6 +158,32 @@ def test_the_interval_covers_the_gap_and_is_the_same_for_the_same_seed():
     assert report.gap_interval == again.gap_interval
 
 
+def test_more_confidence_means_a_wider_interval():
+    X = np.random.default_rng(0).normal(size=(100, 1))
+    labels, groups = np.zeros(100, int), np.arange(100) % 2
+    narrow, wide = (
+        audit(X, labels, groups, confidence=confidence, random_state=0).gap_interval
+        for confidence in (0.5, 0.99)
+    )
+
+    assert wide[0] < narrow[0] < narrow[1] < wide[1]
+
+
+def test_heavy_rows_count_for_more_in_the_interval():
+    # Group b is spread wide, but those far out have next to no weight.
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 1))
+    groups = np.arange(400) % 2
+    X[groups == 1] *= 3
+    weights = np.where((groups == 1) & (np.abs(X[:, 0]) > 0.5), 0.001, 1.0)
+
+    report = audit(X, np.zeros(400, int), groups, sample_weight=weights, random_state=0)
+
+    low, high = report.gap_interval
+    assert report.least_advantaged == 0
+    assert 0 < low < report.gap < high
+
+
 def test_the_bootstrap_spreads_as_the_standard_error_says():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 1))
@@ -167,6 +193,13 @@ def test_the_bootstrap_spreads_as_the_standard_error_says():
 
     # Squared distances to the mean are about chi-squared: variance 2.
     assert high - low == pytest.approx(2 * 1.96 * np.sqrt(2 / 2000 * 2), rel=0.1)
+
+
+def test_groups_that_happen_to_be_level_have_an_interval_too():
+    level = audit([[0.0], [2.0], [5.0]] * 2, [0] * 6, list("aaabbb"), random_state=0)
+
+    assert level.gap == 0
+    assert level.gap_interval[0] < 0 < level.gap_interval[1]
 
 
 def test_with_one_group_there_is_no_gap():

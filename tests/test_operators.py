@@ -158,6 +158,11 @@ def test_r2_keeps_seven_percent_of_a_hundred_moves_as_seven():
     assert len(operators._top(np.arange(100.0), 0.07)) == 7
 
 
+def test_r2_keeps_one_move_at_least():
+    assert len(operators._top(np.arange(5.0), 1e-12)) == 1
+    assert len(operators._top(np.empty(0), 0.5)) == 0
+
+
 def test_the_best_moves_of_equal_value_are_the_earliest():
     assert operators._top(np.array([1.0, 2.0, 2.0, 0.0]), 0.25).tolist() == [1]
 
@@ -279,3 +284,78 @@ def test_proposals_of_the_wrong_shape_are_an_error(shape):
 
     with pytest.raises(ValueError, match="a column for each of 2 groups, found shape"):
         select([Proposals(np.zeros(shape), lambda j: j)], assignment)
+
+
+# --- Single rules of selecting, one by one. Groups of one; utilities -1, 0 and 0. ---
+
+
+@pytest.fixture
+def three_people():
+    # Shares of 1/2, 1/4 and 1/4, in which sums are exact.
+    case = make_case(0, 3, 1, 3)._replace(
+        groups=np.arange(3), weights=np.array([2.0, 1.0, 1.0])
+    )
+    assignment = case.assignment
+    assignment.utilities[:] = [-1.0, 0.0, 0.0]
+    return assignment
+
+
+def chosen(proposed, assignment):
+    return select([Proposals(np.array(proposed), lambda j: j)], assignment)
+
+
+def test_the_earliest_of_equal_proposals_is_selected(three_people):
+    harmful = [-0.5, -0.25, 0.5]  # more overall, but the second person loses
+    as_good = [-0.5, 0.5, -0.25]  # the same overall
+    harmless = [-0.5, 0.0, 0.125]
+
+    assert chosen([harmful, harmful], three_people) == 0
+    assert chosen([harmful, as_good], three_people) == 0
+    assert chosen([as_good, harmful], three_people) == 0
+    assert chosen([harmful, harmless, harmless], three_people) == 1
+
+
+def test_who_loses_less_than_the_tolerance_counts_as_unharmed(three_people):
+    tiny = three_people.problem.tolerance / 2
+    harmful, unharmed = [-0.5, -0.1, 0.5], [-0.9, -tiny, 0.0]
+
+    assert chosen([harmful, unharmed], three_people) == 1
+    assert chosen([harmful, [-0.9, -4 * tiny, 0.0]], three_people) == 0
+
+
+def test_a_rise_within_the_tolerance_is_none(three_people):
+    tiny = three_people.problem.tolerance / 2
+
+    assert chosen([[-1.0 + tiny, 0.0, 5.0]], three_people) is None
+    assert chosen([[-1.0 + 4 * tiny, 0.0, 5.0]], three_people) == 0
+
+
+def test_of_equal_operations_that_of_the_earlier_operator_is_selected(three_people):
+    class Named:
+        def __init__(self, name):
+            self.name = name
+
+        def generate(self, assignment):
+            yield Proposals(np.array([[-0.5, 0.0, 0.0]]), lambda j: self.name)
+
+    for first, second in ("ab", "ba"):
+        both = AnyOf(Named(first), Named(second)).generate(three_people)
+        assert select(both, three_people) == first
+
+
+def test_nobody_cannot_take_the_place_of_the_only_member():
+    # Row 0 is alone in cluster 0; joining cluster 1 would bring its mean nearer to
+    # row 4, the only one of the worst-off group. Row 5 has no weight, so that it
+    # cannot keep cluster 0 alive.
+    case = make_case(0, 6, 2, 2)._replace(
+        X=np.array([[20.0], [0.0], [0.0], [0.0], [10.0], [5.0]]),
+        labels=np.array([0, 1, 1, 1, 1, 1]),
+        groups=np.array([1, 1, 1, 1, 0, 1]),
+        weights=np.array([1.0, 1, 1, 1, 1, 0]),
+    )
+    assignment = case.assignment
+
+    found = everything(R2Exhaustive(keep_all=True).generate(assignment))
+
+    assert found
+    assert all(5 not in dict(moves) for moves in found)

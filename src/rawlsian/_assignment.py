@@ -121,8 +121,7 @@ class Assignment:
             If an example or cluster does not exist, an example is named twice, or
             a cluster would be left empty. Nothing is changed then.
         """
-        examples = np.asarray(examples, dtype=np.int64)
-        targets = np.asarray(targets, dtype=np.int64)
+        examples, targets = _whole_numbers(examples), _whole_numbers(targets)
         self._check_moves(examples, targets)
         problem, sources = self.problem, np.empty_like(targets)
         _kernels.reassign(
@@ -231,3 +230,12 @@ class Assignment:
             n_samples,
             smallest_chunk=ROWS_A_THREAD,
         )
+
+
+def _whole_numbers(values: ArrayLike) -> NDArray[np.int64]:
+    array = np.asarray(values)
+    if array.size and array.dtype.kind not in "iu":
+        raise ValueError(
+            f"examples and targets must be whole numbers, found {array.dtype}."
+        )
+    return array.astype(np.int64, copy=False)

@@ -18,6 +18,7 @@ def encode_groups(
     One column gives its own values as names; several give tuples, one for each
     combination that occurs; ``None`` gives one group called ``"all"``.
     """
+    refuse_mask(sensitive_features, "sensitive_features")
     if sensitive_features is None:
         return np.array(["all"]), np.zeros(n_samples, np.int32)
     names, codes = zip(
@@ -38,6 +39,15 @@ def encode_groups(
             for values, code in zip(names, combination, strict=True)
         )
     return tuples, rows.ravel().astype(np.int32)
+
+
+def refuse_mask(values: Any, argument: str) -> None:
+    """Raise where values are masked: NumPy would show what is under the mask."""
+    if np.ma.is_masked(values):
+        raise ValueError(
+            f"{argument} has {np.ma.getmaskarray(values).sum()} masked value(s); fill "
+            "them in or drop these rows."
+        )
 
 
 def frame_columns(frame: Any) -> list[NDArray[Any]]:

@@ -378,19 +378,18 @@ def judge(proposed, j, utilities, tolerance):
 
 
 @_njit
-def next_limit(limit, slack, keep_all, change, is_harmless, best_harmless):
+def next_limit(limit, slack, keep_all, change, is_harmless):
     """Limit on the change in total cost, now that one with this change was found.
 
-    An admitted proposal rules out what costs more in total; but while none is known
-    that harms nobody, those that may be harmless (their total change is not above 0
-    but for rounding) stay in.
+    What is harmless costs at most the slack in total. So one that is not harmless
+    rules out what costs more than it and cannot be harmless, and one that is
+    harmless all that costs more than it.
     """
-    if keep_all or (best_harmless and not is_harmless):
+    if keep_all:
         return limit
-    change += slack
-    if is_harmless:
-        return min(limit, change) if best_harmless else change
-    return min(limit, max(change, 2 * slack))
+    if not is_harmless:
+        change = max(change, slack)
+    return min(limit, change + slack)
 
 
 @_njit
@@ -438,7 +437,6 @@ def single_moves(
     n_clusters, n_groups = toggle.shape[0], utilities.shape[0]
     best = best_in_rows(labels, toggle, utilities.argmin(), start, stop)
     slack, limit = tolerance * group_sizes.sum(), np.inf
-    best_harmless = False
     found, out, n_found = np.empty(64, np.int64), np.empty((64, n_groups)), 0
     for i in range(start, stop):
         if best[i - start] >= limit:
@@ -455,10 +453,7 @@ def single_moves(
             is_admitted, is_harmless = judge(out, n_found, utilities, tolerance)
             if not is_admitted:
                 continue
-            limit = next_limit(
-                limit, slack, keep_all, change, is_harmless, best_harmless
-            )
-            best_harmless |= is_harmless
+            limit = next_limit(limit, slack, keep_all, change, is_harmless)
             found[n_found] = i * (n_clusters - 1) + other
             n_found += 1
             found, out = with_room(found, out, n_found)
@@ -473,16 +468,14 @@ def enter_cluster(
     """Let row x enter cluster c with weight w (leave it with -w), for later rows.
 
     ``dots`` has the products of x with the rows behind it, the only ones updated.
-    A cluster that x leaves empty costs nothing to enter.
+    A cluster that x leaves empty costs nothing to enter. All rows have weight.
     OUT: all of cluster c in members, counts, ..., toggle.
     """
     n_groups, n_rows = counts.shape[1], norms.shape[0]
     old, new, norm, h = mass[c], mass[c] + w, norms[x], groups[x]
-    if w != 0.0:
-        members[c] += 1 if w > 0.0 else -1
+    members[c] += 1 if w > 0.0 else -1
     if members[c] == 0:
-        for y in range(x + 1, n_rows):
-            toggle[c, :, y] = 0.0 if weights[y] > 0.0 else np.inf
+        toggle[c] = 0.0
         return
     p = 0.0
     for g in range(n_groups):
@@ -530,14 +523,14 @@ def pair_moves(
     """Search the pairs a < b of the given single moves, for a in start to stop - 1.
 
     Move a takes row ``rows[a]`` to ``targets[a]``; moves are sorted by row, and row y
-    is ``examples[y]`` of X. Move a is made on a scratch copy of the statistics; a
-    second move then costs what a single one does, and only two clusters differ.
+    is ``examples[y]`` of X, with weight. Move a is made on a scratch copy of the
+    statistics; a second move then costs what a single one does, and only two
+    clusters differ.
     Returns the pairs found as numbers a n_moves + b, and their group utilities.
     """
     n_moves, n_rows, n_groups = rows.shape[0], norms.shape[0], utilities.shape[0]
     lag = utilities.argmin()
     slack, limit = tolerance * group_sizes.sum(), np.inf
-    best_harmless = False
     found, out, n_found = np.empty(64, np.int64), np.empty((64, n_groups)), 0
     columns, values = np.empty(X.shape[1], np.int64), np.empty(X.shape[1])
     dots, both = np.empty(n_rows), np.empty(n_groups + 1)
@@ -586,10 +579,7 @@ def pair_moves(
             is_admitted, is_harmless = judge(out, n_found, utilities, tolerance)
             if not is_admitted:
                 continue
-            limit = next_limit(
-                limit, slack, keep_all, change, is_harmless, best_harmless
-            )
-            best_harmless |= is_harmless
+            limit = next_limit(limit, slack, keep_all, change, is_harmless)
             found[n_found] = a * n_moves + b
             n_found += 1
             found, out = with_room(found, out, n_found)

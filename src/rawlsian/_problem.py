@@ -14,7 +14,7 @@ from scipy.sparse import issparse
 from sklearn.utils import check_array
 
 from rawlsian import _kernels
-from rawlsian._groups import encode_groups, frame_columns
+from rawlsian._groups import encode_groups, frame_columns, refuse_mask
 from rawlsian._threads import run_in_chunks
 
 MaxDistance = float | Literal["auto"]
@@ -22,6 +22,9 @@ MaxDistance = float | Literal["auto"]
 # A utility has risen when it rose by more than this times the total variance of X. On
 # the paper's scale that variance is about one.
 RELATIVE_TOLERANCE = 1e-12
+
+# Taking a heavy row from a cluster of light ones cancels this many digits.
+LARGEST_WEIGHT_RATIO = 1e8
 
 ROWS_A_THREAD = 16_384
 
@@ -56,6 +59,8 @@ class Problem:
         Squared norms of the shifted rows.
     columns : ndarray of shape (n_features, n_samples) or (0, 0)
         The shifted rows transposed, which makes moves faster; empty for large X.
+    variance : float
+        Total variance: the mean squared distance to the mean of all examples.
     tolerance : float
         A utility has risen or fallen when it changes by more than this.
     """
@@ -70,6 +75,7 @@ class Problem:
     shift: NDArray[np.float64]
     norms: NDArray[np.float64]
     columns: NDArray[np.float64]
+    variance: float
     tolerance: float
 
     @classmethod
@@ -93,11 +99,11 @@ class Problem:
                 "mean utility is undefined; drop its rows or give them weight."
             )
         mean, variance = _kernels.column_moments(X, weights)
-        if not np.isfinite(variance.sum()):
+        delta = _check_max_distance(max_distance, X)
+        if not np.isfinite(variance.sum() + delta):
             raise ValueError(
                 "X holds values so large that their squares overflow; rescale it."
             )
-        delta = _check_max_distance(max_distance, X)
         # Columns near the origin stay as they are: their zeros save work.
         shift = np.where(mean**2 > 4 * variance, mean, 0.0)
         norms = np.empty(len(X))
@@ -117,6 +123,7 @@ class Problem:
             shift=shift,
             norms=norms,
             columns=_transposed(X, shift),
+            variance=float(variance.sum()),
             tolerance=RELATIVE_TOLERANCE * float(variance.sum()),
         )
 
@@ -156,7 +163,8 @@ def check_examples(X: Any) -> NDArray[np.float64]:
 
 
 def refuse_text(values: Any, argument: str) -> None:
-    """Raise where NumPy would read text such as "12" as a number."""
+    """Raise where NumPy would read text such as "12" as a number, or lose a mask."""
+    refuse_mask(values, argument)
     kinds = {column.dtype.kind for column in _as_columns(values)}
     has_text = kinds & {"U", "S"} or any(
         isinstance(value, (str, bytes))
@@ -208,6 +216,13 @@ def check_weights(
             "sample_weight must not be negative and not all zero; found values from "
             f"{weights.min()} to {weights.max()}."
         )
+    lightest, heaviest = weights[weights > 0].min(), weights.max()
+    if heaviest > LARGEST_WEIGHT_RATIO * lightest:
+        raise ValueError(
+            f"sample_weight spans from {lightest:g} to {heaviest:g}, more than the "
+            f"factor of {LARGEST_WEIGHT_RATIO:g} that can be told from rounding; give "
+            "the lightest rows more weight, or 0 to leave them out."
+        )
     return weights
 
 
@@ -250,7 +265,8 @@ def check_labels(labels: ArrayLike, problem: Problem) -> NDArray[np.int32]:
 def _check_max_distance(max_distance: object, X: NDArray[np.float64]) -> float:
     """Delta as a number; "auto" is the squared diagonal of the bounding box."""
     if isinstance(max_distance, str) and max_distance == "auto":
-        return float(((X.max(axis=0) - X.min(axis=0)) ** 2).sum())
+        with np.errstate(over="ignore"):  # an overflow is told of by the caller
+            return float(((X.max(axis=0) - X.min(axis=0)) ** 2).sum())
     if isinstance(max_distance, Real) and 0 <= float(max_distance) < np.inf:
         return float(max_distance)
     raise ValueError(

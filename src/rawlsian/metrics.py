@@ -339,7 +339,8 @@ def audit(
 
     Notes
     -----
-    The interval resamples the members of each group and holds the clusters fixed: it
+    The interval resamples the rows of each group, whole with their weights, and holds
+    the clusters fixed: it
     says how much the gap owes to who happens to be in the table, not how much it
     would change if the clustering were done again. With many groups the best and the
     worst are extreme by selection, and so is their gap.
@@ -430,11 +431,11 @@ def _gap_interval(
 ) -> tuple[float, float]:
     """Percentile interval of U(best) - U(worst), resampling within both groups."""
     problem, utilities = assignment.problem, assignment.utilities
-    best, worst = int(np.argmax(utilities)), int(np.argmin(utilities))
     if n_bootstrap == 0:
         return float("nan"), float("nan")
-    if best == worst:
+    if problem.n_groups == 1:
         return 0.0, 0.0
+    worst, *_, best = np.argsort(utilities, kind="stable")
     rng = np.random.default_rng(random_state)
     distances = _squared_distances(assignment)
     drawn = [

@@ -145,8 +145,11 @@ class R2Exhaustive:
 
     def generate(self, assignment: Assignment) -> Iterator[Proposals]:
         """Yield pairs that raise the lowest utility, by first and then second move."""
-        n_singles = assignment.problem.n_samples * (assignment.n_clusters - 1)
-        yield from _pairs(assignment, np.arange(n_singles), keep_all=self.keep_all)
+        targets_a_row = assignment.n_clusters - 1
+        singles = np.arange(assignment.problem.n_samples * targets_a_row)
+        # A row without weight is nobody, and would make a pair of a single move.
+        has_weight = np.repeat(assignment.problem.weights > 0, targets_a_row)
+        yield from _pairs(assignment, singles[has_weight], keep_all=self.keep_all)
 
 
 class AnyOf:
@@ -225,14 +228,14 @@ def _search_singles(assignment: Assignment, *, keep_all: bool) -> Iterator[Block
 
         n_rows = min(rows_a_block, n_samples - first)
         yield from run_in_chunks(
-            find, n_rows, smallest_chunk=MOVES_A_THREAD // targets_a_row
+            find, n_rows, smallest_chunk=max(MOVES_A_THREAD // targets_a_row, 1)
         )
 
 
 def _top(values: NDArray[np.float64], share: float) -> NDArray[np.intp]:
     """Positions of the highest ceil(share * n) values, ties by lowest position."""
     # Rounded first: 0.07 * 100 is 7.000000000000001, and its ceiling should be 7.
-    n_kept = math.ceil(round(share * len(values), 9))
+    n_kept = max(math.ceil(round(share * len(values), 9)), 1)
     return np.argsort(-values, kind="stable")[:n_kept]
 
 
