@@ -393,14 +393,9 @@ def next_limit(limit, slack, keep_all, change, is_harmless):
 
 
 @_njit
-def with_room(found, out, n_found):
-    """The same with twice the room if they are full."""
-    if n_found < found.shape[0]:
-        return found, out
-    return (
-        np.concatenate((found, np.empty_like(found))),
-        np.concatenate((out, np.empty_like(out))),
-    )
+def doubled(array):
+    """The array with twice the room."""
+    return np.concatenate((array, np.empty_like(array)))
 
 
 @_njit
@@ -456,7 +451,8 @@ def single_moves(
             limit = next_limit(limit, slack, keep_all, change, is_harmless)
             found[n_found] = i * (n_clusters - 1) + other
             n_found += 1
-            found, out = with_room(found, out, n_found)
+            if n_found == found.shape[0]:
+                found, out = doubled(found), doubled(out)
     return found[:n_found], out[:n_found]
 
 
@@ -582,7 +578,8 @@ def pair_moves(
             limit = next_limit(limit, slack, keep_all, change, is_harmless)
             found[n_found] = a * n_moves + b
             n_found += 1
-            found, out = with_room(found, out, n_found)
+            if n_found == found.shape[0]:
+                found, out = doubled(found), doubled(out)
         restore_cluster(B, x, *original, *scratch)
     return found[:n_found], out[:n_found]
 
