@@ -193,44 +193,36 @@ def bench_whole():
     )
 
 
-def import_seconds(statement, repeats=11):
-    """Median seconds of a statement in a fresh process, caches of bytecode warm."""
+def seconds_in_new_processes(before, timed, repeats=11, **environment):
+    """Seconds that a statement takes, in processes that ran another one before it."""
     program = (
-        f"import time; t = time.perf_counter(); {statement}; "
+        f"import time; {before}; t = time.perf_counter(); {timed}; "
         "print(time.perf_counter() - t)"
     )
-    environment = {
-        name: value
-        for name, value in os.environ.items()
-        if name != "PYTHONDONTWRITEBYTECODE"
-    }
-    seconds = [
-        float(subprocess.check_output([sys.executable, "-c", program], env=environment))
-        for _ in range(repeats + 1)
+    inherited = {**os.environ, **environment}
+    inherited.pop("PYTHONDONTWRITEBYTECODE", None)  # makes imports seem slow
+    command = [sys.executable, "-c", program]
+    return [
+        float(subprocess.check_output(command, env=inherited)) for _ in range(repeats)
     ]
-    return statistics.median(seconds[1:])
 
 
 def bench_import():
     """What importing adds, and what the first call costs with and without a cache."""
-    alone = import_seconds("import sklearn")
-    row("`import sklearn`", f"{alone:.2f} s")
-    for statement in ("import rawlsian", "from rawlsian import RawlsianPostprocessor"):
-        both = import_seconds(f"import sklearn; {statement}")
-        row(f"`{statement}` adds", f"{both - alone:.2f} s")
-    first = (
-        "from rawlsian import traverse;"
-        "t = time.perf_counter();"
-        "traverse([[0.], [1.], [5.], [6.]], [0, 1, 0, 1], list('abab'), operator='R2')"
-    )
+    for before, timed in (
+        ("pass", "import sklearn"),
+        ("import sklearn", "import rawlsian"),
+        ("import sklearn", "from rawlsian import RawlsianPostprocessor"),
+    ):
+        seconds = statistics.median(seconds_in_new_processes(before, timed))
+        row(f"`{timed}` after `{before}`", f"{seconds:.3f} s")
     with tempfile.TemporaryDirectory() as folder:
-        os.environ["NUMBA_CACHE_DIR"] = folder
-        program = f"import time; {first}; print(time.perf_counter() - t)"
-        cold, *warm = (
-            float(subprocess.check_output([sys.executable, "-c", program]))
-            for _ in range(4)
+        cold, *warm = seconds_in_new_processes(
+            "from rawlsian import traverse",
+            "traverse([[0.], [1.], [5.]], [0, 1, 0], ['a', 'b', 'a'], operator='R2')",
+            repeats=6,
+            NUMBA_CACHE_DIR=folder,
         )
-        del os.environ["NUMBA_CACHE_DIR"]
     row("first R2 traversal ever: everything is compiled", f"{cold:.1f} s")
     row("first R2 traversal of a later process", f"{statistics.median(warm):.2f} s")
 

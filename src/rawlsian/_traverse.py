@@ -184,7 +184,8 @@ def traverse(
     # Utilities without max_distance decide, so that it cannot matter by rounding.
     assignment = Assignment(replace(problem, max_distance=0.0), labels)
     start_labels = assignment.labels.copy()
-    steps: list[Step] = []
+    start_utilities = problem.max_distance + assignment.utilities
+    steps: list[tuple[Operation, NDArray[np.float64]]] = []
     stop_reason: StopReason = "max_iter"
     try:
         while max_iter is None or len(steps) < max_iter:
@@ -195,14 +196,13 @@ def traverse(
             operation = _carry_out(moves, assignment, operator)
             if operation is None:
                 continue
-            utilities = problem.max_distance + assignment.utilities
-            overall = problem.max_distance + assignment.overall
-            steps.append(Step(len(steps) + 1, utilities, overall, operation))
+            steps.append((operation, problem.max_distance + assignment.utilities))
             if callback is not None:
-                callback(steps[-1])
+                overall = problem.max_distance + assignment.overall
+                callback(Step(len(steps), steps[-1][1].copy(), overall, operation))
     except KeyboardInterrupt:
         stop_reason = "interrupted"
-    return _trajectory(problem, start_labels, steps, stop_reason)
+    return _trajectory(problem, start_labels, start_utilities, steps, stop_reason)
 
 
 def select(blocks: Iterable[Proposals], assignment: Assignment) -> Moves | None:
@@ -270,15 +270,16 @@ def _carry_out(
 def _trajectory(
     problem: Problem,
     start_labels: NDArray[np.int32],
-    steps: list[Step],
+    start_utilities: NDArray[np.float64],
+    steps: list[tuple[Operation, NDArray[np.float64]]],
     stop_reason: StopReason,
 ) -> Trajectory:
     """The trajectory of these steps, with its end computed afresh from the labels."""
     labels = start_labels.copy()
-    for step in steps:
-        labels[step.operation.examples] = step.operation.targets
-    start, end = Assignment(problem, start_labels), Assignment(problem, labels)
-    utilities = np.array([start.utilities, *(step.utilities for step in steps)])
+    for operation, _ in steps:
+        labels[operation.examples] = operation.targets
+    end = Assignment(problem, labels)
+    utilities = np.array([start_utilities, *(utilities for _, utilities in steps)])
     utilities[-1] = end.utilities
     return Trajectory(
         groups=problem.group_names,
@@ -286,7 +287,7 @@ def _trajectory(
         overall=_kernels.overall_utilities(utilities, problem.shares),
         labels=labels,
         cluster_centers=end.centers,
-        operations=[step.operation for step in steps],
+        operations=[operation for operation, _ in steps],
         stop_reason=stop_reason,
         start_labels=start_labels,
     )
