@@ -7,6 +7,9 @@ S = sum w x, squares Q = sum w |x|^2; per cluster mass N = sum_g n, mean m = S /
 Reductions run in one fixed order and nothing is reordered (no fastmath), so results
 do not depend on how rows are shared out among threads; and equal rows get equal bits,
 so that ties between them are decided by index.
+
+All in one file, because numba's cache looks at the file of a function only: compiled
+code that had inlined a kernel of another file would stay stale when that one changed.
 """
 
 import numba

@@ -273,7 +273,9 @@ def _search_pairs(
         problem.norms[distinct], problem.weights[distinct], problem.groups[distinct],
         assignment.labels[distinct], assignment.members, assignment.counts,
         assignment.mass, assignment.mean_norms, assignment.mean_dots,
-        assignment.products[:, :, distinct], assignment.toggle[:, :, distinct],
+        # np.take, unlike indexing, gives them in the order that the kernel runs.
+        np.take(assignment.products, distinct, axis=2),
+        np.take(assignment.toggle, distinct, axis=2),
     )  # fmt: skip
     # starts[a]: pairs that begin with a move before a. Chunks are cut by pairs, as
     # early moves begin more of them; a belongs to the chunk of its first pair.
