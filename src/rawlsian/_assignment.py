@@ -221,13 +221,9 @@ class Assignment:
 
     def _for_rows(self, kernel: Any, *arguments: Any) -> None:
         """Call ``kernel(*arguments, start, stop)`` for all rows, on all threads."""
-        n_samples = self.problem.n_samples
-        if n_samples < 2 * ROWS_A_THREAD:  # as run_in_chunks would, without a closure
-            kernel(*arguments, 0, n_samples)
-            return
         run_in_chunks(
             lambda start, stop: kernel(*arguments, start, stop),
-            n_samples,
+            self.problem.n_samples,
             smallest_chunk=ROWS_A_THREAD,
         )
 
