@@ -129,3 +129,28 @@ def all_assignments(n_samples, n_clusters):
     for labels in itertools.product(range(n_clusters), repeat=n_samples):
         if len(set(labels)) == n_clusters:
             yield np.array(labels)
+
+
+def lloyd(X, centers, max_iter=300):
+    """Lloyd's algorithm as scikit-learn does it; labels and number of iterations."""
+    labels = None
+    for iteration in range(1, max_iter + 2):
+        distances = ((X[:, None] - centers) ** 2).sum(axis=2)
+        old, labels = labels, distances.argmin(axis=1)
+        if iteration > max_iter or (labels == old).all():
+            return labels, min(iteration, max_iter)
+        sizes = np.bincount(labels, minlength=len(centers)).astype(float)
+        sums = np.array([X[labels == c].sum(axis=0) for c in range(len(centers))])
+        own = distances.min(axis=1)
+        if own.max() > 0:
+            farthest = np.argsort(-own, kind="stable")
+            empty = np.flatnonzero(sizes == 0)
+            for c, i in zip(empty, farthest[: len(empty)], strict=True):
+                sums[labels[i]] -= X[i]
+                sizes[labels[i]] -= 1
+                sums[c] += X[i]
+                sizes[c] += 1
+        sums[sizes == 0] = sums[sizes.argmax()]
+        sizes[sizes == 0] = sizes.max()
+        centers = sums / sizes[:, None]
+    raise AssertionError

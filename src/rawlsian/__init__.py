@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rawlsian import datasets, metrics, operators, preprocessing
     from rawlsian._assignment import Assignment
     from rawlsian._postprocessor import RawlsianPostprocessor
+    from rawlsian._restarts import Restarts, kmeans_restarts
     from rawlsian._traverse import Operation, Step, Trajectory, select, traverse
     from rawlsian.datasets import load_adult
     from rawlsian.metrics import (
@@ -40,6 +41,7 @@ __all__ = [
     "Proposals",
     "R2Exhaustive",
     "RawlsianPostprocessor",
+    "Restarts",
     "Step",
     "Trajectory",
     "UnitDistanceEncoder",
@@ -47,6 +49,7 @@ __all__ = [
     "audit",
     "datasets",
     "group_utilities",
+    "kmeans_restarts",
     "least_advantaged",
     "load_adult",
     "metrics",
@@ -62,6 +65,7 @@ __all__ = [
 _HOMES = {
     "_assignment": ["Assignment"],
     "_postprocessor": ["RawlsianPostprocessor"],
+    "_restarts": ["Restarts", "kmeans_restarts"],
     "_traverse": ["Operation", "Step", "Trajectory", "select", "traverse"],
     "datasets": ["load_adult"],
     "metrics": [

@@ -1,0 +1,267 @@
+"""Thousands of k-means runs at once, and what each means for each group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rawlsian import _kernels, _lloyd
+from rawlsian._problem import MaxDistance, Problem, refuse_text
+from rawlsian._threads import n_threads, run_in_chunks
+
+MAX_ITER = 300  # as in scikit-learn
+
+# Runs in hand at once: enough to fill vectors, fewer where centers outgrow the cache.
+MOST_SLOTS = 32
+LARGEST_CENTERS = 2**16
+
+# Rows times runs: below the first, a thread costs more than it saves; after the second
+# it is time to look whether the user pressed Ctrl-C.
+ROWS_A_THREAD = 2**14
+ROWS_A_BLOCK = 2**22
+
+# Rows that tell how many different values a column has.
+ROWS_LOOKED_AT = 1024
+
+
+@dataclass(frozen=True, eq=False)
+class Restarts:
+    """What many runs of k-means led to.
+
+    Attributes
+    ----------
+    groups : ndarray of shape (n_groups,)
+        Names of the groups, sorted; the columns of ``utilities``.
+    inertia : ndarray of shape (n_runs,)
+        Sum of squared distances of the examples to the means of their clusters.
+    utilities : ndarray of shape (n_runs, n_groups)
+        Mean utility of each group.
+    overall : ndarray of shape (n_runs,)
+        Mean utility of all examples.
+    n_iter : ndarray of shape (n_runs,)
+        Number of iterations; 300 says that a run was ended before it converged.
+    """
+
+    groups: NDArray[Any]
+    inertia: NDArray[np.float64]
+    utilities: NDArray[np.float64]
+    overall: NDArray[np.float64]
+    n_iter: NDArray[np.int64]
+    _problem: Problem
+    _entries: _Entries
+    _init: NDArray[Any]
+
+    def __repr__(self) -> str:
+        return (
+            f"Restarts(n_runs={len(self.inertia)}, lowest inertia "
+            f"{self.inertia.min():.6g}, highest lowest utility "
+            f"{self.utilities.min(axis=1).max():.6g})"
+        )
+
+    @property
+    def utilitarian(self) -> int:
+        """The run with the highest overall utility."""
+        return int(np.argmax(self.overall))
+
+    @property
+    def rawlsian(self) -> int:
+        """The run in which the worst-off group has the highest utility."""
+        return int(np.argmax(self.utilities.min(axis=1)))
+
+    @property
+    def least_advantaged(self) -> NDArray[Any]:
+        """The group with the lowest utility in each run."""
+        worst: NDArray[Any] = self.groups[np.argmin(self.utilities, axis=1)]
+        return worst
+
+    def labels(self, run: int) -> NDArray[np.int32]:
+        """Labels of one run, which is made again."""
+        if not 0 <= run < len(self.inertia):
+            raise IndexError(
+                f"run {run} is not among the {len(self.inertia)} runs, which count "
+                "from 0."
+            )
+        return _run(self._problem, self._entries, self._init, run, run + 1).last_labels
+
+
+def kmeans_restarts(
+    X: ArrayLike,
+    n_clusters: int,
+    *,
+    n_runs: int,
+    sensitive_features: Any = None,
+    init: Literal["random"] | ArrayLike = "random",
+    max_distance: MaxDistance = "auto",
+    random_state: int | np.random.Generator | None = None,
+) -> Restarts:
+    """Run k-means many times and tell what each run means for each group.
+
+    Each run is Lloyd's algorithm from its own initial centroids until no example
+    changes its cluster, as ``KMeans(init=centroids, n_init=1, tol=0)`` of
+    scikit-learn does; a cluster that becomes empty is founded anew as there. (Where
+    an example is equally near to two centroids, rounding decides in both, and a run
+    may end elsewhere.) Runs are spread over threads, and neither their number nor
+    ``n_runs`` changes what a run leads to.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        The examples, as numbers.
+    n_clusters : int
+        Number of clusters.
+    n_runs : int
+        Number of runs.
+    sensitive_features : array-like of shape (n_samples,) or (n_samples, n_columns)
+        The group of each example; several columns mean their intersections. ``None``
+        means one group.
+    init : "random" or array-like of shape (n_runs, n_clusters, n_features)
+        Initial centroids: different examples drawn at random, or those given.
+    max_distance : "auto" or float, default="auto"
+        Utility is this less the squared distance to the cluster's mean. "auto" is
+        the squared diagonal of the bounding box of X.
+    random_state : int, numpy Generator or None, default=None
+        Seed of the random centroids.
+
+    Returns
+    -------
+    Restarts
+        Inertia and utilities of every run; ``labels(run)`` gives labels. Memory does
+        not grow with ``n_runs`` times ``n_samples``.
+
+    Examples
+    --------
+    >>> from rawlsian import kmeans_restarts
+    >>> X = [[0.0], [1.0], [2.0], [6.0], [7.0]]
+    >>> restarts = kmeans_restarts(X, 2, n_runs=100, random_state=0)
+    >>> float(restarts.inertia.min().round(3))
+    2.5
+    >>> restarts.labels(restarts.utilitarian)
+    array([1, 1, 1, 0, 0], dtype=int32)
+    """
+    problem = Problem.from_arrays(X, sensitive_features, max_distance=max_distance)
+    _check_count(n_runs, "n_runs")
+    _check_count(n_clusters, "n_clusters")
+    if n_clusters > problem.n_samples:
+        raise ValueError(
+            f"n_clusters={n_clusters} is more than the {problem.n_samples} rows of X; "
+            "ask for fewer clusters."
+        )
+    entries = _list_entries(problem)
+    starts = _check_init(init, problem, (n_runs, n_clusters), random_state)
+    chunks: list[_Chunk] = []
+    runs_a_block = n_threads() * max(ROWS_A_BLOCK // problem.n_samples, 2)
+    for first in range(0, n_runs, runs_a_block):
+
+        def run(start: int, stop: int, first: int = first) -> _Chunk:
+            return _run(problem, entries, starts, first + start, first + stop)
+
+        chunks += run_in_chunks(
+            run,
+            min(runs_a_block, n_runs - first),
+            smallest_chunk=max(ROWS_A_THREAD // problem.n_samples, 1),
+        )
+    costs = np.concatenate([chunk.costs for chunk in chunks])
+    overall = _kernels.overall_utilities(costs, problem.shares)
+    return Restarts(
+        groups=problem.group_names,
+        inertia=problem.n_samples * overall,
+        utilities=problem.max_distance - costs,
+        overall=problem.max_distance - overall,
+        n_iter=np.concatenate([chunk.n_iter for chunk in chunks]),
+        _problem=problem,
+        _entries=entries,
+        _init=starts,
+    )
+
+
+class _Entries(NamedTuple):
+    """The rows of X as the kernels read them, in an order of their own."""
+
+    rows: NDArray[np.intp]
+    shared: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    columns: NDArray[np.uint32]
+    values: NDArray[np.float64]
+    norms: NDArray[np.float64]
+    groups: NDArray[np.int32]
+
+
+class _Chunk(NamedTuple):
+    """What some runs led to; ``costs`` are mean squared distances of the groups."""
+
+    last_labels: NDArray[np.int32]
+    costs: NDArray[np.float64]
+    n_iter: NDArray[np.int64]
+
+
+def _list_entries(problem: Problem) -> _Entries:
+    """Rows sorted by the columns with the fewest values: one-hot columns lead."""
+    X, shift = problem.X, problem.shift
+    looked_at = np.sort(X[:: len(X) // ROWS_LOOKED_AT + 1], axis=0)
+    order = np.argsort((np.diff(looked_at, axis=0) != 0).sum(axis=0), kind="stable")
+    rows = np.lexsort(tuple(X[:, j] for j in order[::-1]))
+    ends, shared = np.empty(len(X) + 1, np.int64), np.empty(len(X), np.int64)
+    _lloyd.count_entries(X, shift, rows, ends)
+    columns, values = np.zeros(ends[-1], np.uint32), np.zeros(ends[-1])
+    _lloyd.list_entries(X, shift, rows, order, ends, columns, values, shared)
+    return _Entries(
+        rows, shared, ends, columns, values, problem.norms[rows], problem.groups[rows]
+    )
+
+
+def _run(
+    problem: Problem, entries: _Entries, init: NDArray[Any], start: int, stop: int
+) -> _Chunk:
+    """Make the runs from start to stop."""
+    init = init[start:stop]
+    centroids = (problem.X[init] if init.ndim == 2 else init) - problem.shift
+    n_runs = stop - start
+    # A slot should see several runs, as it idles when there are none left.
+    n_slots = min(n_runs // 8, LARGEST_CENTERS // centroids[0].size, MOST_SLOTS)
+    last, last_labels = np.empty((2, problem.n_samples), np.int32)
+    costs, n_iter = np.empty((n_runs, problem.n_groups)), np.empty(n_runs, np.int64)
+    _lloyd.kmeans_runs(
+        *entries[1:], centroids, max(n_slots, 1), MAX_ITER, last, costs, n_iter
+    )
+    last_labels[entries.rows] = last
+    return _Chunk(last_labels, costs, n_iter)
+
+
+def _check_init(
+    init: object,
+    problem: Problem,
+    shape: tuple[int, int],
+    random_state: int | np.random.Generator | None,
+) -> NDArray[Any]:
+    """Initial centroids of each run, or the rows of X that they are."""
+    n_samples, n_features = problem.X.shape
+    if isinstance(init, str):
+        if init != "random":
+            raise ValueError(
+                f"init must be 'random' or an array of centroids, got {init!r}."
+            )
+        # A run's draws follow those of the run before: more runs change nothing.
+        rng = np.random.default_rng(random_state)
+        draws = rng.integers(n_samples - np.arange(shape[1]), size=shape)
+        rows = np.empty_like(draws)
+        _lloyd.distinct_rows(draws, rows)
+        return rows
+    refuse_text(init, "init")
+    centroids = np.array(init, dtype=np.float64)
+    if centroids.shape != (*shape, n_features):
+        raise ValueError(
+            f"init has shape {centroids.shape}, expected {(*shape, n_features)}: "
+            "n_clusters centroids for each of n_runs."
+        )
+    if not np.isfinite(centroids).all():
+        raise ValueError("init holds NaN or infinity; give finite centroids.")
+    return centroids
+
+
+def _check_count(value: object, name: str) -> None:
+    if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < 1:
+        raise ValueError(f"{name} must be a whole number, 1 or more, got {value!r}.")
