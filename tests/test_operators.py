@@ -7,17 +7,21 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from cases import NICE, UGLY, cases, is_same_partition, make_case
+from cases import NICE, UGLY, WEIGHTS, cases, is_same_partition, make_case
 from rawlsian import (
     R1,
     R2,
     AnyOf,
     Proposals,
     R2Exhaustive,
+    kmeans_restarts,
     operators,
     select,
     skyline,
+    traverse,
 )
+from rawlsian._assignment import Assignment
+from rawlsian._problem import Problem
 from rawlsian.operators import get_operator
 
 OPERATORS = ["R1", "R2", "R1+R2", "R2-exhaustive"]
@@ -139,6 +143,46 @@ def test_proposing_only_what_may_be_best_selects_the_same(seed, rows):
         ]
 
         assert as_pairs(selected[0]) == as_pairs(selected[1])
+
+
+@settings(max_examples=40)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    k=st.integers(2, 5),
+    n_groups=st.integers(1, 3),
+    weights=st.sampled_from(WEIGHTS),
+)
+def test_bounds_leave_out_no_pair_that_is_the_best(seed, k, n_groups, weights):
+    # From k-means and far along, as there bounds leave out most pairs.
+    case = make_case(seed, 80, k, n_groups, weights=weights)
+    labels = kmeans_restarts(case.X, k, n_runs=1, random_state=seed).labels(0)
+    assume(np.bincount(labels, case.weights, minlength=k).all())
+    start = (case.X, labels, case.groups)
+    options = {"sample_weight": case.weights, "max_iter": 15}
+
+    few = traverse(*start, operator=R2Exhaustive(), **options)
+    all_ = traverse(*start, operator=R2Exhaustive(keep_all=True), **options)
+
+    np.testing.assert_allclose(few.utilities, all_.utilities, rtol=0, atol=1e-12)
+    assert is_same_partition(few.labels, all_.labels)
+
+
+def test_on_adult_bounds_leave_out_no_pair_that_is_the_best(golden):
+    # After 300 steps the best pair costs less than many single moves do.
+    for steps in (0, 300):
+        trajectory = traverse(
+            golden.X, golden.labels, golden.sex, operator="R2-exhaustive",
+            max_iter=steps,
+        )  # fmt: skip
+        problem = Problem.from_arrays(golden.X, golden.sex, max_distance=8.0)
+        assignment = Assignment(problem, trajectory.labels)
+
+        few, all_ = (
+            select(R2Exhaustive(keep_all).generate(assignment), assignment)
+            for keep_all in (False, True)
+        )
+
+        assert as_pairs(few) == as_pairs(all_)
 
 
 @pytest.mark.parametrize("name", OPERATORS)

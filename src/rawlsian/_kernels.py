@@ -461,12 +461,12 @@ def single_moves(
 
 @_njit
 def enter_cluster(
-    c, w, x, dots, norms, weights, groups, labels,
+    c, w, x, first, dots, norms, weights, groups, labels,
     members, counts, mass, mean_norms, mean_dots, products, toggle,
 ):  # fmt: skip
-    """Let row x enter cluster c with weight w (leave it with -w), for later rows.
+    """Let row x enter cluster c with weight w (leave it with -w).
 
-    ``dots`` has the products of x with the rows behind it, the only ones updated.
+    ``dots`` has the products of x with the rows from first on, the only ones updated.
     A cluster that x leaves empty costs nothing to enter. All rows have weight.
     OUT: all of cluster c in members, counts, ..., toggle.
     """
@@ -484,21 +484,22 @@ def enter_cluster(
     mean_norms[c] = (old * old * mean_norms[c] + w * (2 * p + w * norm)) / (new * new)
     mass[c] = new
     counts[c, h] += w
-    product = products[c, h, x + 1 :]
+    product = products[c, h, first:]
     for y in range(product.shape[0]):
-        product[y] += w * dots[x + 1 + y]
+        product[y] += w * dots[first + y]
     toggle_cluster(
         c, norms, weights, groups, labels, members, counts, mass, mean_norms,
-        mean_dots, products, toggle, x + 1, n_rows,
+        mean_dots, products, toggle, first, n_rows,
     )  # fmt: skip
 
 
 @_njit
 def restore_cluster(
-    c, x, from_members, from_counts, from_mass, from_norms, from_dots, from_products,
-    from_toggle, members, counts, mass, mean_norms, mean_dots, products, toggle,
+    c, first, from_members, from_counts, from_mass, from_norms, from_dots,
+    from_products, from_toggle, members, counts, mass, mean_norms, mean_dots,
+    products, toggle,
 ):  # fmt: skip
-    """Copy cluster c back, for the rows behind x.
+    """Copy cluster c back, for the rows from first on.
 
     OUT: cluster c in members, counts, ..., toggle.
     """
@@ -506,10 +507,10 @@ def restore_cluster(
     n_groups, n_rows = products.shape[1:]
     for g in range(n_groups):
         counts[c, g], mean_dots[c, g] = from_counts[c, g], from_dots[c, g]
-        for y in range(x + 1, n_rows):
+        for y in range(first, n_rows):
             products[c, g, y] = from_products[c, g, y]
     for g in range(n_groups + 1):
-        for y in range(x + 1, n_rows):
+        for y in range(first, n_rows):
             toggle[c, g, y] = from_toggle[c, g, y]
 
 
@@ -517,7 +518,7 @@ def restore_cluster(
 def pair_moves(
     X, shift, examples, norms, weights, groups, labels, members, counts, mass,
     mean_norms, mean_dots, products, toggle, utilities, group_sizes, tolerance,
-    rows, targets, keep_all, start, stop,
+    rows, targets, start, stop,
 ):  # fmt: skip
     """Search the pairs a < b of the given single moves, for a in start to stop - 1.
 
@@ -529,10 +530,9 @@ def pair_moves(
     """
     n_moves, n_rows, n_groups = rows.shape[0], norms.shape[0], utilities.shape[0]
     lag = utilities.argmin()
-    slack, limit = tolerance * group_sizes.sum(), np.inf
     found, out, n_found = np.empty(64, np.int64), np.empty((64, n_groups)), 0
     columns, values = np.empty(X.shape[1], np.int64), np.empty(X.shape[1])
-    dots, both = np.empty(n_rows), np.empty(n_groups + 1)
+    dots, both = np.empty(n_rows), np.empty(n_groups)
     original = (members, counts, mass, mean_norms, mean_dots, products, toggle)
     scratch = (
         members.copy(), counts.copy(), mass.copy(), mean_norms.copy(),
@@ -540,7 +540,7 @@ def pair_moves(
     )  # fmt: skip
     # Places in the scratch copy of toggle of what a move's two clusters cost.
     after, stride = scratch[6].ravel(), n_rows * (n_groups + 1)
-    total, least = np.uint64(n_groups * n_rows), np.uint64(lag * n_rows)
+    least = np.uint64(lag * n_rows)
     leave, enter = np.empty(n_moves, np.uint64), np.empty(n_moves, np.uint64)
     for b in range(n_moves):
         leave[b] = labels[rows[b]] * stride + rows[b]
@@ -549,7 +549,7 @@ def pair_moves(
     for a in range(start, stop):
         if rows[a] != x:
             if x >= 0:
-                restore_cluster(A, x, *original, *scratch)
+                restore_cluster(A, x + 1, *original, *scratch)
             x, second = rows[a], a + 1
             A = np.int64(labels[x])
             while second < n_moves and rows[second] == x:
@@ -558,16 +558,17 @@ def pair_moves(
             for y in range(x + 1, n_rows):
                 dots[y] = dot(X, shift, examples[y], columns, values, n_nonzero)
             enter_cluster(
-                A, -weights[x], x, dots, norms, weights, groups, labels, *scratch
+                A, -weights[x], x, x + 1, dots, norms, weights, groups, labels, *scratch
             )
         B = targets[a]
-        enter_cluster(B, weights[x], x, dots, norms, weights, groups, labels, *scratch)
+        enter_cluster(
+            B, weights[x], x, x + 1, dots, norms, weights, groups, labels, *scratch
+        )
         is_emptied = scratch[0][A] == 0
-        for g in range(n_groups + 1):
+        for g in range(n_groups):
             both[g] = toggle[B, g, x] + (0.0 if is_emptied else toggle[A, g, x])
         for b in range(second, n_moves):
-            change = both[n_groups] + after[leave[b] + total] + after[enter[b] + total]
-            if change >= limit or (is_emptied and targets[b] != A):
+            if is_emptied and targets[b] != A:
                 continue
             if both[lag] + after[leave[b] + least] + after[enter[b] + least] >= 0.0:
                 continue
@@ -575,15 +576,113 @@ def pair_moves(
                 plane = np.uint64(g * n_rows)
                 loss = both[g] + after[leave[b] + plane] + after[enter[b] + plane]
                 out[n_found, g] = utilities[g] - loss / group_sizes[g]
-            is_admitted, is_harmless = judge(out, n_found, utilities, tolerance)
-            if not is_admitted:
+            if not judge(out, n_found, utilities, tolerance)[0]:
                 continue
-            limit = next_limit(limit, slack, keep_all, change, is_harmless)
             found[n_found] = a * n_moves + b
             n_found += 1
             if n_found == found.shape[0]:
                 found, out = doubled(found), doubled(out)
-        restore_cluster(B, x, *original, *scratch)
+        restore_cluster(B, x + 1, *original, *scratch)
+    return found[:n_found], out[:n_found]
+
+
+@_njit
+def pairing_costs(
+    norms, weights, labels, mass, mean_norms, products, toggle, examples, targets,
+    costs, saved,
+):  # fmt: skip
+    """What each move costs in total, and what a pair may save beside the other move.
+
+    Rows with signed weights w_i (negative: they leave), at e_i from the mean of a
+    cluster of mass N, change its cost by sum w_i |e_i|^2 - |sum w_i e_i|^2 /
+    (N + sum w_i). So what two of them cost alone, added up, is too high by at most
+    (|w_x e_x| + |w_y e_y|)^2 / (N - w_x - w_y) for each cluster that they share.
+    OUT: costs, saved.
+    """
+    n_clusters, n_groups, n_samples = products.shape
+    distances, reach = np.empty((n_clusters, n_samples)), np.zeros(n_clusters)
+    for c in range(n_clusters):
+        for i in range(n_samples):
+            p = 0.0
+            for g in range(n_groups):
+                p += products[c, g, i]
+            squared = norms[i] - 2 * p / mass[c] + mean_norms[c]
+            distances[c, i] = weights[i] * np.sqrt(max(squared, 0.0))
+            reach[c] = max(reach[c], distances[c, i])
+    heaviest = weights.max()
+    for move in range(examples.shape[0]):
+        i = examples[move]
+        A, B = labels[i], targets[move]
+        costs[move] = toggle[A, n_groups, i] + toggle[B, n_groups, i]
+        room = min(mass[A], mass[B]) - weights[i] - heaviest
+        saved[move] = np.inf
+        if room > 0.0:
+            reached = (distances[A, i] + reach[A]) ** 2
+            saved[move] = (reached + (distances[B, i] + reach[B]) ** 2) / room
+
+
+@_njit
+def promising_pairs(
+    X, shift, norms, weights, groups, labels, members, counts, mass, mean_norms,
+    mean_dots, products, toggle, utilities, group_sizes, tolerance, examples, targets,
+    costs, saved, order, limit, places,
+):  # fmt: skip
+    """Search the pairs that may cost less than limit in total.
+
+    ``order`` has the moves by what they cost alone. The first of a pair, which is made
+    on a scratch copy of the statistics, is the cheaper one and at one of these places
+    of it; so few come into question, and few dear ones beside each. (Costs of infinity
+    come with savings of infinity, and make comparisons here false.)
+    Returns the pairs found as numbers a n_moves + b with a < b, and their group
+    utilities, in no particular order.
+    """
+    n_moves, n_samples, n_groups = order.shape[0], norms.shape[0], utilities.shape[0]
+    slack = tolerance * group_sizes.sum()
+    found, out, n_found = np.empty(64, np.int64), np.empty((64, n_groups)), 0
+    columns, values = np.empty(X.shape[1], np.int64), np.empty(X.shape[1])
+    dots, loss = np.empty(n_samples), np.empty(n_groups + 1)
+    original = (members, counts, mass, mean_norms, mean_dots, products, toggle)
+    scratch = (
+        members.copy(), counts.copy(), mass.copy(), mean_norms.copy(),
+        mean_dots.copy(), products.copy(), toggle.copy(),
+    )  # fmt: skip
+    after = scratch[6]
+    for place in places:
+        a = order[place]
+        if 2 * costs[a] - saved[a] >= limit:
+            continue
+        x, B = examples[a], targets[a]
+        A = np.int64(labels[x])
+        n_nonzero = nonzero_entries(X, shift, x, columns, values)
+        for y in range(n_samples):
+            dots[y] = dot(X, shift, y, columns, values, n_nonzero)
+        for c, w in ((A, -weights[x]), (B, weights[x])):
+            enter_cluster(c, w, x, 0, dots, norms, weights, groups, labels, *scratch)
+        is_emptied = scratch[0][A] == 0
+        for later in range(place + 1, n_moves):
+            b = order[later]
+            if costs[a] + costs[b] - saved[a] >= limit:
+                break
+            y, D = examples[b], targets[b]
+            if y == x or (is_emptied and D != A):
+                continue
+            for g in range(n_groups + 1):
+                loss[g] = toggle[B, g, x] + (0.0 if is_emptied else toggle[A, g, x])
+                loss[g] += after[labels[y], g, y] + after[D, g, y]
+            if loss[n_groups] >= limit:
+                continue
+            for g in range(n_groups):
+                out[n_found, g] = utilities[g] - loss[g] / group_sizes[g]
+            is_admitted, is_harmless = judge(out, n_found, utilities, tolerance)
+            if not is_admitted:
+                continue
+            limit = next_limit(limit, slack, False, loss[n_groups], is_harmless)
+            found[n_found] = min(a, b) * n_moves + max(a, b)
+            n_found += 1
+            if n_found == found.shape[0]:
+                found, out = doubled(found), doubled(out)
+        for c in (A, B):
+            restore_cluster(c, 0, *original, *scratch)
     return found[:n_found], out[:n_found]
 
 

@@ -29,6 +29,10 @@ MOVES_A_BLOCK = 131_072
 MOVES_A_THREAD = 32_768
 PAIRS_A_BLOCK = 2_097_152
 PAIRS_A_THREAD = 32_768
+FIRSTS_A_THREAD = 16
+
+# In units of what a change must exceed to be one; costs nothing to be generous.
+ROUNDING = 1000
 
 
 class Proposals(NamedTuple):
@@ -114,7 +118,7 @@ class R2:
 
     def generate(self, assignment: Assignment) -> Iterator[Proposals]:
         """Yield the pairs of good moves that raise the lowest utility, in order."""
-        yield from _pairs(assignment, self._good_moves(assignment), keep_all=True)
+        yield from _pairs(assignment, self._good_moves(assignment), _search_pairs)
 
     def _good_moves(self, assignment: Assignment) -> NDArray[np.int64]:
         """Alg. 3, lines 1 to 4: T, T_LAG and T_overall; their union, sorted."""
@@ -132,13 +136,15 @@ class R2Exhaustive:
     """Move two examples: every pair, without the paper's pruning.
 
     There are n (n - 1) / 2 (k - 1)^2 pairs, so this is for a few thousand examples.
-    All are searched; those proposed raise the lowest group utility.
+    Those proposed raise the lowest group utility, and no pair that is better than the
+    best of them is left out: a move is, where a bound tells that no second move makes
+    up for what it costs.
 
     Parameters
     ----------
     keep_all : bool, default=False
-        Propose all of those, which takes much memory. By default only what may be
-        the best is proposed.
+        Propose all that raise the lowest group utility, which takes much time and
+        memory. By default only what may be the best is proposed.
     """
 
     keep_all: bool = False
@@ -149,7 +155,8 @@ class R2Exhaustive:
         singles = np.arange(assignment.problem.n_samples * targets_a_row)
         # A row without weight is nobody, and would make a pair of a single move.
         has_weight = np.repeat(assignment.problem.weights > 0, targets_a_row)
-        yield from _pairs(assignment, singles[has_weight], keep_all=self.keep_all)
+        search = _search_pairs if self.keep_all else _search_promising_pairs
+        yield from _pairs(assignment, singles[has_weight], search)
 
 
 class AnyOf:
@@ -240,14 +247,16 @@ def _top(values: NDArray[np.float64], share: float) -> NDArray[np.intp]:
 
 
 def _pairs(
-    assignment: Assignment, singles: NDArray[np.int64], *, keep_all: bool
+    assignment: Assignment,
+    singles: NDArray[np.int64],
+    search: Callable[..., Iterator[Block]],
 ) -> Iterator[Proposals]:
     """Proposals of pairs of the given single moves."""
     if len(singles) < 2:
         return
     n_moves = len(singles)
     examples, targets = decode_singles(assignment, singles)
-    for pairs, utilities in _search_pairs(assignment, examples, targets, keep_all):
+    for pairs, utilities in search(assignment, examples, targets):
 
         def moves(j: int, pairs: NDArray[np.int64] = pairs) -> Moves:
             both = np.array(divmod(pairs[j], n_moves))
@@ -256,16 +265,66 @@ def _pairs(
         yield Proposals(utilities, moves)
 
 
+def _search_promising_pairs(
+    assignment: Assignment, examples: NDArray[np.int64], targets: NDArray[np.int64]
+) -> Iterator[Block]:
+    """Pairs of the given moves that raise the lowest utility, and may be the best."""
+    problem, n_moves = assignment.problem, len(examples)
+    state = (
+        problem.norms, problem.weights, assignment.labels, assignment.mass,
+        assignment.mean_norms, assignment.products, assignment.toggle,
+    )  # fmt: skip
+    costs, saved = np.empty(n_moves), np.empty(n_moves)
+    _kernels.pairing_costs(*state, examples, targets, costs, saved)
+    limit = _most_to_pay(assignment)
+    order = np.argsort(costs, kind="stable")
+
+    def find(start: int, stop: int) -> Block:
+        pairs, utilities = _kernels.promising_pairs(
+            problem.X, problem.shift, problem.norms, problem.weights, problem.groups,
+            assignment.labels, assignment.members, assignment.counts, assignment.mass,
+            assignment.mean_norms, assignment.mean_dots, assignment.products,
+            assignment.toggle, assignment.utilities, problem.group_sizes,
+            problem.tolerance, examples, targets, costs, saved, order, limit,
+            places[start:stop],
+        )  # fmt: skip
+        return pairs, utilities
+
+    # The cheaper of two that cost less than limit costs less than half of it. What is
+    # not a number (infinity less infinity) stays in.
+    with np.errstate(invalid="ignore"):
+        is_too_dear = 2 * costs - saved >= limit
+    places = np.flatnonzero(~is_too_dear[order])
+    places = np.concatenate([places[::2], places[1::2]])  # alike for two threads
+    blocks = run_in_chunks(find, len(places), smallest_chunk=FIRSTS_A_THREAD)
+    pairs, utilities = map(np.concatenate, zip(*blocks, strict=True))
+    earliest_first = np.argsort(pairs, kind="stable")
+    yield pairs[earliest_first], utilities[earliest_first]
+
+
+def _most_to_pay(assignment: Assignment) -> float:
+    """What a pair may cost in total at most to be as good as the best of R2's."""
+    problem, utilities = assignment.problem, assignment.utilities
+    slack = problem.tolerance * problem.group_sizes.sum()
+    # Whatever is admitted leaves each group above the lowest utility of now.
+    limit = problem.group_sizes @ (utilities - utilities.min())
+    for block in R2().generate(assignment):
+        j, is_harmless, overall = _kernels.best_proposal(
+            block.utilities, utilities, problem.shares, problem.tolerance
+        )
+        cost = (assignment.overall - overall) * problem.group_sizes.sum()
+        limit = _kernels.next_limit(limit, slack, j < 0, cost, is_harmless)
+    return float(limit + ROUNDING * slack)
+
+
 def _search_pairs(
     assignment: Assignment,
     examples: NDArray[np.int64],
     targets: NDArray[np.int64],
-    keep_all: bool,
 ) -> Iterator[Block]:
-    """Pairs of the given moves that raise the lowest utility, in order.
+    """All pairs of the given moves that raise the lowest utility, in order.
 
-    All of them, or only those that may be the best. Pair a < b has the number
-    a n_moves + b.
+    Pair a < b has the number a n_moves + b.
     """
     problem = assignment.problem
     distinct, rows = np.unique(examples, return_inverse=True)
@@ -288,8 +347,7 @@ def _search_pairs(
             start, stop = np.searchsorted(starts, (first + start, first + stop))
             pairs, utilities = _kernels.pair_moves(
                 problem.X, problem.shift, distinct, *state, assignment.utilities,
-                problem.group_sizes, problem.tolerance, rows, targets,
-                keep_all, start, stop,
+                problem.group_sizes, problem.tolerance, rows, targets, start, stop,
             )  # fmt: skip
             return pairs, utilities
 
