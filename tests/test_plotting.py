@@ -1,0 +1,152 @@
+"""Figures: what is drawn, not how it looks."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from rawlsian import (
+    kmeans_restarts,
+    plot_crosshairs,
+    plot_gains,
+    plot_iterations,
+    plot_trajectory,
+    plot_utility_space,
+    traverse,
+)
+from rawlsian.plotting import Points
+
+
+@pytest.fixture(autouse=True)
+def no_windows(monkeypatch):
+    plt.switch_backend("agg")
+    yield
+    plt.close("all")
+
+
+POINTS = Points(
+    ["a", "b"], np.array([[1.0, 3.0], [2.0, 2.5], [4.0, 2.0]]), np.array([2.0, 2.2, 3])
+)
+THREE = Points(["a", "b", "c"], np.arange(6.0).reshape(2, 3), np.array([1.0, 2.0]))
+
+
+def test_points_are_drawn_with_the_group_that_is_worse_off_more_often_upright():
+    ax = plot_utility_space(POINTS)
+
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("utility of b", "utility of a")
+    drawn = ax.collections[0].get_offsets()
+    assert sorted(map(tuple, drawn)) == [(2.0, 4.0), (2.5, 2.0), (3.0, 1.0)]
+
+
+def test_darker_points_have_a_higher_overall_utility():
+    figure = plot_utility_space(POINTS).get_figure()
+    figure.canvas.draw()
+
+    dots = figure.axes[0].collections[0]
+    brightness = dots.get_facecolors()[:, :3].sum(axis=1)
+    assert np.argmin(brightness) == np.argmax(dots.get_array())
+
+
+@pytest.mark.parametrize(("lag", "mag"), [("b", None), (None, "a"), ("b", "a")])
+def test_the_groups_can_be_told(lag, mag):
+    ax = plot_utility_space(POINTS, lag=lag, mag=mag)
+
+    assert ax.get_ylabel() == "utility of b"
+
+
+def test_of_three_groups_two_must_be_named():
+    assert plot_utility_space(THREE, lag="a", mag="c").get_xlabel() == "utility of c"
+    for names in ({}, {"lag": "a"}, {"lag": "a", "mag": "a"}):
+        with pytest.raises(ValueError, match="name two different groups to draw"):
+            plot_utility_space(THREE, **names)
+
+
+def test_a_group_that_there_is_not_is_named():
+    with pytest.raises(ValueError, match="lag must be one of the groups 'a', 'b', got"):
+        plot_utility_space(POINTS, lag="z")
+
+
+def test_histograms_show_the_points_in_view_and_limits_that_were_set_stay():
+    _, ax = plt.subplots()
+    ax.set_xlim(1.9, 2.6)
+    ax.set_ylim(0, 10)
+
+    plot_utility_space(POINTS, with_histograms=True, ax=ax)
+
+    assert ax.get_xlim() == (1.9, 2.6)
+    above, right = ax.get_figure().axes[-2:]
+    assert sum(bar.get_height() for bar in above.patches) == 2
+    assert sum(bar.get_width() for bar in right.patches) == 2
+
+
+def test_restarts_and_trajectories_can_be_drawn_as_they_are():
+    rng = np.random.default_rng(0)
+    X, groups = rng.normal(size=(60, 2)), rng.integers(0, 2, size=60)
+    restarts = kmeans_restarts(X, 3, n_runs=20, sensitive_features=groups)
+    trajectory = traverse(X, restarts.labels(0), groups)
+
+    ax = plot_utility_space(restarts)
+    plot_trajectory(trajectory, lag=0, mag=1, label="R1", ax=ax)
+
+    line = next(line for line in ax.lines if line.get_label() == "R1")
+    np.testing.assert_array_equal(line.get_xydata(), trajectory.utilities[:, ::-1])
+
+
+def test_a_trajectory_alone_has_the_group_worse_off_at_its_start_upright():
+    ax = plot_trajectory(POINTS, label="R2, 2 steps")
+
+    assert ax.get_ylabel() == "utility of a"
+    assert ax.get_legend_handles_labels()[1] == ["R2, 2 steps", "equal utility"]
+
+
+def test_the_line_of_equality_is_drawn_once():
+    ax = plot_utility_space(POINTS)
+    plot_trajectory(POINTS, lag="a", ax=ax)
+
+    assert sum(line.get_gid() == "equality" for line in ax.lines) == 1
+
+
+def test_crosshairs_meet_at_the_point():
+    ax = plot_crosshairs(
+        {"a": 1.0, "b": 2.0, "overall": 1.5},
+        lag="a", mag="b", color="blue", label="here",
+    )  # fmt: skip
+
+    vertical, horizontal, plus = ax.lines
+    assert set(vertical.get_xdata()) == {2.0}
+    assert set(horizontal.get_ydata()) == {1.0}
+    assert plus.get_xydata().tolist() == [[2.0, 1.0]]
+
+
+def test_iterations_are_dots_with_their_median_and_what_was_reported():
+    ax = plot_iterations({"R1": [5, 1, 3], "mine": [2]}, reported={"R1": 261})
+
+    assert sorted(ax.collections[0].get_offsets()[:, 1]) == [1, 3, 5]
+    names = [tick.get_text() for tick in ax.get_xticklabels()]
+    assert names == ["R1\nmedian 3", "mine\nmedian 2"]
+    assert [text.get_text() for text in ax.texts] == ["paper: 261"]
+
+
+def test_gains_are_drawn_against_the_best_known():
+    ax = plot_gains({"R1": [0.1, 0.2]}, [0.3, 0.4])
+
+    assert ax.collections[0].get_offsets().tolist() == [[0.3, 0.1], [0.4, 0.2]]
+    assert ax.get_xlim() == ax.get_ylim()
+
+
+def test_without_matplotlib_the_extra_is_named():
+    program = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "from rawlsian import plot_gains\n"
+        "plot_gains({}, [1])"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+
+    assert "pip install 'rawlsian[plot]'" in done.stderr
