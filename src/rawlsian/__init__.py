@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rawlsian._version import __version__
 
 if TYPE_CHECKING:
-    from rawlsian import datasets, metrics, operators, preprocessing
+    from rawlsian import datasets, metrics, operators, plotting, preprocessing, study
     from rawlsian._assignment import Assignment
     from rawlsian._postprocessor import RawlsianPostprocessor
     from rawlsian._restarts import Restarts, kmeans_restarts
@@ -28,7 +28,15 @@ if TYPE_CHECKING:
         utility_ratio,
     )
     from rawlsian.operators import R1, R2, AnyOf, Operator, Proposals, R2Exhaustive
+    from rawlsian.plotting import (
+        plot_crosshairs,
+        plot_gains,
+        plot_iterations,
+        plot_trajectory,
+        plot_utility_space,
+    )
     from rawlsian.preprocessing import UnitDistanceEncoder
+    from rawlsian.study import StudyConfig, run_study
 
 __all__ = [
     "R1",
@@ -43,6 +51,7 @@ __all__ = [
     "RawlsianPostprocessor",
     "Restarts",
     "Step",
+    "StudyConfig",
     "Trajectory",
     "UnitDistanceEncoder",
     "__version__",
@@ -54,9 +63,17 @@ __all__ = [
     "load_adult",
     "metrics",
     "operators",
+    "plot_crosshairs",
+    "plot_gains",
+    "plot_iterations",
+    "plot_trajectory",
+    "plot_utility_space",
+    "plotting",
     "preprocessing",
+    "run_study",
     "select",
     "skyline",
+    "study",
     "traverse",
     "utility_gap",
     "utility_ratio",
@@ -78,7 +95,15 @@ _HOMES = {
         "utility_ratio",
     ],
     "operators": ["R1", "R2", "AnyOf", "Operator", "Proposals", "R2Exhaustive"],
+    "plotting": [
+        "plot_crosshairs",
+        "plot_gains",
+        "plot_iterations",
+        "plot_trajectory",
+        "plot_utility_space",
+    ],
     "preprocessing": ["UnitDistanceEncoder"],
+    "study": ["StudyConfig", "run_study"],
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

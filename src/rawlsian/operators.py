@@ -206,6 +206,20 @@ def get_operator(operator: str | Operator) -> Operator:
     )
 
 
+def admitted_singles(assignment: Assignment) -> NDArray[np.int64]:
+    """Numbers of the single moves that raise the lowest utility, as R1 yields them."""
+    blocks = _search_singles(assignment, keep_all=True)
+    return np.concatenate([np.empty(0, np.int64), *(singles for singles, _ in blocks)])
+
+
+def admitted_pairs(assignment: Assignment) -> Iterator[Moves]:
+    """Pairs of single moves that raise the lowest utility, as numbers of the two."""
+    n_moves = assignment.problem.n_samples * (assignment.n_clusters - 1)
+    examples, targets = decode_singles(assignment, np.arange(n_moves))
+    for pairs, _ in _search_pairs(assignment, examples, targets):
+        yield np.divmod(pairs, n_moves)
+
+
 def decode_singles(assignment: Assignment, index: NDArray[np.int64]) -> Moves:
     """Examples and targets of single moves numbered as R1 yields them."""
     examples, target = np.divmod(index, assignment.n_clusters - 1)

@@ -88,7 +88,7 @@ def load_adult(
         attributes[:, j] = table[name]
     encoder = UnitDistanceEncoder().fit(attributes)
     data = encoder.transform(attributes)
-    rows = _draw(table["income"], sample, random_state)
+    rows = draw_rows(table["income"], sample, random_state)
     return Bunch(
         data=data[rows],
         sensitive_features=table["sex"][rows],
@@ -119,7 +119,7 @@ def _read() -> tuple[dict[str, NDArray[Any]], NDArray[np.int64]]:
     return table, np.array(line_numbers)
 
 
-def _draw(
+def draw_rows(
     income: NDArray[Any],
     sample: int | None,
     random_state: int | np.random.Generator | None,

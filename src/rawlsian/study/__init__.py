@@ -1,0 +1,326 @@
+"""The paper's study, whole: a configuration in, results, figures and a report out.
+
+Stage 1 describes the data. Stage 2 runs k-means many times on every sample and asks
+whether a clustering exists that serves the less advantaged group better than the
+utilitarian one. Stage 3 walks from the utilitarian point of the sample shown. Stage 4
+does so on all samples. Stage 5 sets each claim of the paper beside what was measured.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from numbers import Integral
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rawlsian._version import __version__
+from rawlsian.study import _data, _stages
+from rawlsian.study._claims import PAPER_ITERATIONS, check_claims
+from rawlsian.study._report import write_report
+from rawlsian.study._stages import FILTERED, OPERATORS, UNFILTERED, Explored
+
+__all__ = ["Progress", "StudyConfig", "run_study"]
+
+DATASETS = ("adult",)
+STAGES = ("data", "existence", "traversals", "samples", "claims")
+
+
+@dataclass(frozen=True)
+class StudyConfig:
+    """What to study.
+
+    Parameters
+    ----------
+    dataset : {"adult"}, default="adult"
+        The data.
+    runs : int, default=5000
+        Number of k-means runs on each sample.
+    samples : int, default=30
+        Number of samples, each with the paper's 267 women and 733 men.
+    seed : int, default=0
+        Samples are drawn with the seeds from a million times this number on.
+    clusters : int, default=5
+        Number of clusters, from 2 to 20.
+    """
+
+    dataset: str = "adult"
+    runs: int = 5000
+    samples: int = 30
+    seed: int = 0
+    clusters: int = 5
+
+    def __post_init__(self) -> None:
+        if self.dataset not in DATASETS:
+            raise ValueError(
+                f"dataset must be one of {', '.join(map(repr, DATASETS))}, got "
+                f"{self.dataset!r}; for data of your own use kmeans_restarts and "
+                "traverse."
+            )
+        for name, low, high in (
+            ("runs", 1, 10_000_000),
+            ("samples", 1, 10_000),
+            ("seed", 0, 1_000_000_000),
+            ("clusters", 2, 20),
+        ):
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or not low <= int(value) <= high:
+                raise ValueError(
+                    f"{name} must be a whole number from {low:,} to {high:,}, got "
+                    f"{value!r}."
+                )
+
+
+class Progress(NamedTuple):
+    """What a callback is told: how much of a stage is done, and the results so far.
+
+    Attributes
+    ----------
+    stage : str
+        "data", "existence", "traversals", "samples" or "claims".
+    done, total : int
+        How much of the stage is done; it is finished when they are equal.
+    results : dict
+        Everything up to the last stage that was finished.
+    """
+
+    stage: str
+    done: int
+    total: int
+    results: dict[str, Any]
+
+
+def run_study(
+    config: StudyConfig | None = None,
+    out: str | Path | None = None,
+    *,
+    callback: Callable[[Progress], object] | None = None,
+) -> dict[str, Any]:
+    """Reproduce the paper's study.
+
+    Parameters
+    ----------
+    config : StudyConfig, default=None
+        What to study; ``None`` is the whole default study, some minutes.
+    out : str or path, default=None
+        Folder for ``results.json``, ``report.md`` and ``figures/``, written whole
+        after each stage. ``None`` writes nothing and needs no matplotlib.
+    callback : callable, default=None
+        Called with a :class:`Progress` now and then.
+
+    Returns
+    -------
+    dict
+        What ``results.json`` has. But for the values called "seconds", it depends on
+        the configuration only.
+
+    Examples
+    --------
+    >>> from rawlsian import StudyConfig, run_study
+    >>> results = run_study(StudyConfig(runs=50, samples=1))
+    >>> results["dataset"]["rows"]
+    30718
+    """
+    config = config or StudyConfig()
+    folder = None if out is None else _Folder(Path(out))
+    results: dict[str, Any] = {
+        "rawlsian": __version__,
+        "config": asdict(config),
+        "stages_finished": [],
+        "seconds": {},
+    }
+    began = time.perf_counter()
+
+    def tell(stage: str, done: int, total: int) -> None:
+        nonlocal began
+        if done == total:
+            results["stages_finished"].append(stage)
+            results["seconds"][stage] = time.perf_counter() - began
+            began = time.perf_counter()
+            if folder is not None:
+                folder.save(results)
+        if callback is not None:
+            callback(Progress(stage, done, total, results))
+
+    adult = _data.load()
+    results["dataset"] = _data.describe(adult)
+    tell("data", 1, 1)
+    explored = _explore_samples(adult, config, results, tell)
+    shown = _choose(explored, results)
+    results["existence"] = _existence(shown, results)
+    tell("existence", config.samples, config.samples)
+    results["traversals"] = _traversals(shown, results, tell)
+    tell("traversals", len(OPERATORS), len(OPERATORS))
+    _walk_everywhere(explored, results, tell)
+    tell("samples", config.samples, config.samples)
+    results["claims"] = check_claims(results)
+    tell("claims", 1, 1)
+    return results
+
+
+Tell = Callable[[str, int, int], None]
+
+
+def _explore_samples(
+    adult: _data.Adult, config: StudyConfig, results: dict[str, Any], tell: Tell
+) -> list[Explored]:
+    """Find the samples, run k-means on each and walk with R1, which is quick."""
+    explored: list[Explored] = []
+    rows = []
+    n_drawn = 0
+    for sample in _data.samples_with_the_split(adult, config.seed):
+        n_drawn += 1
+        if sample is None:
+            continue
+        this = _stages.explore(sample, config.clusters, config.runs)
+        row: dict[str, Any] = {
+            "seed": sample.seed,
+            "runs": config.runs,
+            "lag_runs": len(this.starts[FILTERED].runs) if FILTERED in this.starts
+            else 0,
+            "seconds": this.seconds,
+        }  # fmt: skip
+        for start in (FILTERED, UNFILTERED):
+            row[start] = None
+            if start in this.starts:
+                _, record = _stages.walk(this, start, "R1")
+                existence = _stages.existence(this, start)
+                row[start] = {"existence": existence, "traversals": [record]}
+        explored.append(this)
+        rows.append(row)
+        if len(rows) == config.samples:
+            break
+        tell("existence", len(rows), config.samples)
+    is_filtered = any(row[FILTERED] for row in rows)
+    results["samples"] = {
+        "seeds_drawn": n_drawn,
+        "start": FILTERED if is_filtered else UNFILTERED,
+        "rows": rows,
+    }
+    return explored
+
+
+def _choose(explored: list[Explored], results: dict[str, Any]) -> Explored:
+    """The sample shown: its R1 iterations come nearest to the paper's."""
+    start = results["samples"]["start"]
+    candidates = [
+        (abs(row[start]["traversals"][0]["iterations"] - PAPER_ITERATIONS["R1"]), place)
+        for place, row in enumerate(results["samples"]["rows"])
+        if row[start]
+    ]
+    return explored[min(candidates)[1]]
+
+
+def _existence(shown: Explored, results: dict[str, Any]) -> dict[str, Any]:
+    """Stage 2 of the sample shown."""
+    start = results["samples"]["start"]
+    restarts = shown.restarts
+    points = dict(
+        zip(map(str, restarts.groups), restarts.utilities.T.tolist(), strict=True)
+    )
+    return {
+        "sample_seed": shown.sample.seed,
+        "sample_chosen_by": "the number of R1 iterations nearest to the paper's "
+        f"{PAPER_ITERATIONS['R1']}",
+        "lag": _data.MINORITY,
+        "filter": start,
+        **_stages.existence(shown, start),
+        "runs": len(restarts.inertia),
+        "lag_runs": len(shown.starts[FILTERED].runs) if FILTERED in shown.starts else 0,
+        "unfiltered": _stages.existence(shown, UNFILTERED),
+        "shown_runs": shown.starts[start].runs.tolist(),
+        "points": {**points, "overall": restarts.overall.tolist()},
+    }
+
+
+def _traversals(
+    shown: Explored, results: dict[str, Any], tell: Tell
+) -> list[dict[str, Any]]:
+    """Stage 3, with every point on the way."""
+    records: list[dict[str, Any]] = []
+    for operator in OPERATORS:
+        if records:
+            tell("traversals", len(records), len(OPERATORS))
+        trajectory, record = _stages.walk(shown, results["samples"]["start"], operator)
+        records.append({**record, "path": _stages.path(trajectory)})
+    return records
+
+
+def _walk_everywhere(
+    explored: list[Explored], results: dict[str, Any], tell: Tell
+) -> None:
+    """Stage 4: every operator from both starts; pairs counted at the paper's."""
+    main_start = results["samples"]["start"]
+    for place, (this, row) in enumerate(
+        zip(explored, results["samples"]["rows"], strict=True)
+    ):
+        if place:
+            tell("samples", place, len(explored))
+        for start in (FILTERED, UNFILTERED):
+            if row[start] is None:
+                continue
+            walks = [_stages.walk(this, start, operator) for operator in OPERATORS]
+            row[start]["traversals"] = [record for _, record in walks]
+            row[start]["r2_strays_from_r1"] = _stages.deviation(
+                walks[0][0], walks[1][0]
+            )
+            if start == main_start:
+                row[start]["pairs"] = _stages.count_pairs(this, start)
+
+
+class _Folder:
+    """Where results go: each file whole or not at all."""
+
+    def __init__(self, path: Path) -> None:
+        import matplotlib  # noqa: F401  better now than after the first stage
+
+        self.path = path
+        if path.exists() and not path.is_dir():
+            raise NotADirectoryError(
+                f"the output folder {str(path)!r} is a file; name another folder."
+            )
+        try:
+            (path / "figures").mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=path):
+                pass
+        except OSError as error:
+            raise PermissionError(
+                f"the output folder {str(path)!r} cannot be written to "
+                f"({error.strerror}); name another folder."
+            ) from error
+
+    def save(self, results: dict[str, Any]) -> None:
+        """Write what there is after a stage; what is of an earlier run goes."""
+        from rawlsian.study._figures import FIGURES, draw
+
+        stage = len(results["stages_finished"])
+        for name, first_stage in FIGURES.items():
+            for ending in ("png", "svg"):
+                if first_stage > stage:
+                    (self.path / "figures" / f"{name}.{ending}").unlink(missing_ok=True)
+            if first_stage == stage:
+                for ending, content in draw(name, results).items():
+                    self._write(f"figures/{name}.{ending}", content)
+        self._write("report.md", write_report(results).encode())
+        self._write("results.json", _as_json(results).encode())
+
+    def _write(self, name: str, content: bytes) -> None:
+        target = self.path / name
+        unfinished = target.with_name(f".{target.name}.{os.getpid()}")
+        try:
+            unfinished.write_bytes(content)
+            os.replace(unfinished, target)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+
+def _as_json(results: dict[str, Any]) -> str:
+    """Indented, but a list of numbers on one line."""
+    text = json.dumps(results, indent=1, allow_nan=False)
+    numbers = r"\[\s+((?:-?[\d.e+-]+,\s+)*-?[\d.e+-]+)\s+\]"
+    return re.sub(numbers, lambda found: f"[{' '.join(found[1].split())}]", text) + "\n"

@@ -1,0 +1,309 @@
+"""The report: a short paper in Markdown, made of results alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rawlsian.study._claims import (
+    PAPER_ITERATIONS,
+    best_gain,
+    gain,
+    lowest,
+    started,
+    traversal,
+)
+from rawlsian.study._data import MINORITY
+from rawlsian.study._stages import FILTERED, OPERATORS, UNFILTERED
+
+
+def write_report(results: dict[str, Any]) -> str:
+    """The report as far as the stages that were finished go."""
+    sections = [_beginning]
+    for stage, section in (
+        ("data", _on_data),
+        ("existence", _on_existence),
+        ("traversals", _on_traversals),
+        ("samples", _on_samples),
+        ("claims", _on_claims),
+    ):
+        if stage in results["stages_finished"]:
+            sections.append(section)
+    if "claims" not in results["stages_finished"]:
+        sections.append(_unfinished)
+    else:
+        sections.append(_ending)
+    return "\n".join(section(results) for section in sections)
+
+
+def claims_table(claims: list[dict[str, Any]]) -> str:
+    """Every claim, what the paper says, what we measured, and the verdict."""
+    return table(
+        ["claim of the paper", "paper", "measured here", "verdict", "see"],
+        [
+            [c["claim"], c["paper"], c["ours"], f"**{c['verdict']}**", c["where"]]
+            for c in claims
+        ],
+    )
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    """A Markdown table; columns of numbers are set by the reader's program."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+def _beginning(results: dict[str, Any]) -> str:
+    config = results["config"]
+    command = " ".join(
+        f"--{name} {config[name]}" for name in ("runs", "samples", "seed", "clusters")
+    )
+    return f"""# Does a Rawlsian clustering exist, and can we walk there?
+
+A reproduction of *Exploring Rawlsian Fairness for K-Means Clustering* (Simoes, Deepak P and MacCarthaigh, 2022,
+[arXiv 2205.02052](https://arxiv.org/abs/2205.02052)), made by `rawlsian study --dataset {config["dataset"]} {command}`
+(rawlsian {results["rawlsian"]}). Every number and figure comes from `results.json` beside this page.
+
+## What was asked
+
+k-means makes people's average distance to their cluster's centre small. It may do so at the cost of one group. The paper asks
+two questions. Is there a clustering that serves the group which is served worse, the *less advantaged group* (LAG), better than
+the best k-means clustering does? And can one walk to it from there, by giving one example (operator R1) or two (R2) at a time
+to another cluster? The *utility* of a person is the largest possible squared distance less the squared distance to the mean of
+their cluster; the utility of a group is the mean over its members; MAG is the more advantaged group. The *utilitarian point* is
+the clustering with the highest overall utility, the *Rawlsian point* the one with the highest LAG utility.
+"""
+
+
+def _on_data(results: dict[str, Any]) -> str:
+    dataset = results["dataset"]
+    attributes = dataset["attributes"]
+    table_1 = table(
+        ["use", "type", "attributes"],
+        [
+            ["sensitive", "categorical", ", ".join(attributes["sensitive"])],
+            ["clustering", "continuous", ", ".join(attributes["continuous"])],
+            ["clustering", "categorical", ", ".join(attributes["categorical"])],
+            ["sampling only", "categorical", ", ".join(attributes["predictor"])],
+        ],
+    )
+    groups = table(
+        ["sex", "whole data", "", "each sample", ""],
+        [
+            [
+                name,
+                f"{whole['examples']:,}",
+                _percent(whole["share"]),
+                f"{part['examples']:,}",
+                _percent(part["share"]),
+            ]
+            for name, whole in dataset["groups"].items()
+            for part in [dataset["sample"]["groups"][name]]
+        ],
+    )
+    return f"""## The data
+
+Adult (Becker and Kohavi, 1996; CC BY 4.0): the {dataset["rows"]:,} rows with workclass and occupation. Continuous attributes are
+scaled to [0, 1], categorical ones become columns of 0 or 1/sqrt(2), {dataset["columns"]} columns in all, so that two people are at
+most {dataset["max_distance"]:g} apart. A sample has {dataset["sample"]["rows"] // 2} people of each income class.
+
+Table 1. Attributes.
+
+{table_1}
+Table 2. Groups.
+
+{groups}"""
+
+
+def _on_existence(results: dict[str, Any]) -> str:
+    existence, samples = results["existence"], results["samples"]
+    share = existence["lag_runs"] / existence["runs"]
+    shares = [row["lag_runs"] / row["runs"] for row in samples["rows"]]
+    rows = [
+        _point_row(f"{name}, {kind}", part[key])
+        for kind, part in (("with the filter", existence), ("without",
+                                                            existence["unfiltered"]))
+        for name, key in (("utilitarian", "utilitarian"), ("Rawlsian", "rawlsian"))
+        if kind == "without" or existence["filter"] == FILTERED
+    ]  # fmt: skip
+    no_run = (
+        ""
+        if existence["filter"] == FILTERED
+        else f"""
+**No run of any sample had {MINORITY} as the LAG, so that the paper's filter lets nothing through. Everything that follows is
+without it.**
+"""
+    )
+    return f"""## Does a better point exist?
+
+The paper's sample is not known, only that it had {_split(results)}. {len(samples["rows"])} of {samples["seeds_drawn"]:,} samples
+that we drew have that split. On each, k-means ran {existence["runs"]:,} times from random initial centroids. The sample
+shown in figures 1 to 3 (seed {existence["sample_seed"]}) is not typical: it was chosen for {existence["sample_chosen_by"]}.
+
+The paper shows only runs in which {MINORITY} is the LAG. In the sample shown these are {existence["lag_runs"]:,} of
+{existence["runs"]:,} runs ({_percent(share)}); over all samples the share is {_percent(float(np.median(shares)))} (median;
+{_percent(min(shares))} to {_percent(max(shares))}). In the other runs Male is the LAG.
+{no_run}
+{table(["point", "Female", "Male", "overall"], rows)}
+![Existence](figures/figure1_existence.png)
+
+*Figure 1. Each point is a k-means clustering{_filter_text(results)}; darker is a higher overall utility. On the
+red dashed line both groups have the same utility. Blue: the utilitarian point; olive: the approximate Rawlsian point.*
+"""
+
+
+def _on_traversals(results: dict[str, Any]) -> str:
+    rows = [
+        [
+            t["operator"],
+            str(t["iterations"]),
+            f"{t['start'][MINORITY]:.4f} to {t['end'][MINORITY]:.4f}",
+            f"{t['start']['Male']:.4f} to {t['end']['Male']:.4f}",
+            f"{t['start']['overall']:.4f} to {t['end']['overall']:.4f}",
+            str(t["examples_elsewhere"]),
+            f"{t['seconds']:.2f}",
+        ]
+        for t in results["traversals"]
+    ]
+    head = ["operator", "iterations", "Female", "Male", "overall", "moved", "seconds"]
+    return f"""## Can we walk there?
+
+From the utilitarian point of figure 1, until no operation raises the lowest utility. R1+R2 takes whichever of the two is better
+at each step; R2-exhaustive looks at every pair instead of the paper's pruned set. "Moved" is the number of people who end in
+another cluster.
+
+{table(head, rows)}
+The approximate Rawlsian point has a LAG utility of {lowest(results["existence"]["rawlsian"]):.4f}.
+
+![R1](figures/figure2_r1.png)
+
+*Figure 2. The way of R1.*
+
+![R1 and R2](figures/figure3_r1_r2.png)
+
+*Figure 3. The ways of R1 and R2.*
+"""
+
+
+def _on_samples(results: dict[str, Any]) -> str:
+    rows = started(results)
+    best = np.array([best_gain(row["existence"]) for row in rows])
+    lines = []
+    for operator in OPERATORS:
+        walks = [traversal(row, operator) for row in rows]
+        gains = np.array([gain(t) for t in walks])
+        lines.append(
+            [
+                operator,
+                _spread([t["iterations"] for t in walks], "{:g}"),
+                str(PAPER_ITERATIONS.get(operator, "")),
+                _spread(1e3 * gains, "{:.2f}"),
+                f"{(gains > best + 1e-9).sum()} of {len(rows)}",
+                _spread([t["seconds"] for t in walks], "{:.2f}"),
+            ]
+        )
+    head = ["operator", "iterations", "paper", "LAG utility gained, thousandths",
+            "ends above the best restart", "seconds"]  # fmt: skip
+    return f"""## The same over many samples
+
+{len(rows)} samples with the paper's split, from the utilitarian point{_filter_text(results)}. Median, and in brackets the lowest
+and the highest; the best restart gains {_spread(1e3 * best, "{:.2f}")} thousandths.
+
+{table(head, lines)}
+{_without_filter(results)}
+![Iterations](figures/figure4_iterations.png)
+
+*Figure 4. Iterations in each sample; the bar is the median, red is what the paper reports for its sample.*
+
+![Gains](figures/figure5_gains.png)
+
+*Figure 5. How much each operator raises the LAG utility, against how much higher it is at the best restart. Below the dashed
+line a traversal ends lower than the best restart. Where the utilitarian point is itself the best restart, points lie on the
+left edge.*
+"""
+
+
+def _without_filter(results: dict[str, Any]) -> str:
+    """The same from where k-means itself would be taken."""
+    rows = [row[UNFILTERED] for row in results["samples"]["rows"]]
+    lines = []
+    for operator in OPERATORS:
+        walks = [traversal(row, operator) for row in rows]
+        iterations = _spread([t["iterations"] for t in walks], "{:g}")
+        gains = _spread([1e3 * gain(t) for t in walks], "{:.2f}")
+        lines.append([operator, iterations, gains])
+    starts = [row["existence"]["utilitarian"] for row in rows]
+    n_male = sum(start["Male"] < start[MINORITY] for start in starts)
+    head = ["operator", "iterations", "LAG utility gained, thousandths"]
+    return f"""Without the filter the start is the best of all runs, which is what a user of k-means would take.
+There Male is the LAG in {n_male} of {len(rows)} samples.
+
+{table(head, lines)}"""
+
+
+def _on_claims(results: dict[str, Any]) -> str:
+    return f"""## Claim by claim
+
+*Holds*: equal, or so in every sample, or the paper's number lies between our quartiles. *Depends*: so in some samples, or
+the number lies in our range. *Differs*: in no sample, or out of range.
+
+{claims_table(results["claims"])}"""
+
+
+def _ending(results: dict[str, Any]) -> str:
+    by_verdict = {
+        verdict: sum(c["verdict"] == verdict for c in results["claims"])
+        for verdict in ("holds", "depends", "differs")
+    }
+    differing = "\n".join(
+        f"- {c['claim']}: the paper says {c['paper']}; here {c['ours']}."
+        for c in results["claims"]
+        if c["verdict"] == "differs"
+    )
+    total = sum(results["seconds"].values())
+    return f"""## Where it differs from the original
+
+Of {len(results["claims"])} claims {by_verdict["holds"]} hold, {by_verdict["depends"]} depend on the sample, and
+{by_verdict["differs"]} differ:
+
+{differing or "- none"}
+
+How the paper was read where it leaves things open: distances are squared (it scales *squared* distances to at most 1); the
+distance is that to the mean of the cluster that an example is assigned to; a traversal goes on until nothing changes; a
+move that would leave a cluster empty is not made; ties go to the lowest index; R2 keeps the best 5 % by either ranking. The
+paper's own sample and seeds are not known, so that its numbers for one sample can only be set beside a distribution.
+
+All of it took {total:.0f} seconds.
+"""
+
+
+def _unfinished(results: dict[str, Any]) -> str:
+    return f"""---
+
+*This study is not finished: {len(results["stages_finished"])} of 5 stages are here.*
+"""
+
+
+def _filter_text(results: dict[str, Any]) -> str:
+    is_filtered = results["samples"]["start"] == FILTERED
+    return f" in which {MINORITY} is the LAG" if is_filtered else ""
+
+
+def _split(results: dict[str, Any]) -> str:
+    groups = results["dataset"]["sample"]["groups"]
+    return " and ".join(f"{part['examples']} {name}" for name, part in groups.items())
+
+
+def _point_row(name: str, point: dict[str, float]) -> list[str]:
+    return [name, *(f"{point[key]:.4f}" for key in (MINORITY, "Male", "overall"))]
+
+
+def _spread(values: Any, form: str) -> str:
+    values = np.asarray(values, dtype=float)
+    low, median, high = map(form.format, np.quantile(values, [0, 0.5, 1]))
+    return f"{median} ({low} to {high})"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"

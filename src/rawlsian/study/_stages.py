@@ -1,0 +1,205 @@
+"""What the study computes, sample by sample: plain numbers by name."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rawlsian._assignment import Assignment
+from rawlsian._problem import Problem
+from rawlsian._restarts import Restarts, kmeans_restarts
+from rawlsian._traverse import Trajectory, traverse
+from rawlsian.operators import admitted_pairs, admitted_singles
+from rawlsian.study._data import MINORITY, Sample
+
+OPERATORS = ("R1", "R2", "R1+R2", "R2-exhaustive")
+
+# The paper's filter, runs in which the minority is the less advantaged group, and none.
+FILTERED, UNFILTERED = "filtered", "unfiltered"
+
+
+class Start(NamedTuple):
+    """The runs that a filter lets through, and the best of them in two senses."""
+
+    runs: NDArray[np.intp]
+    utilitarian: int
+    rawlsian: int
+
+
+class Explored(NamedTuple):
+    """A sample, many k-means runs on it, and where traversals may start."""
+
+    sample: Sample
+    restarts: Restarts
+    starts: dict[str, Start]
+    seconds: float
+
+
+def explore(sample: Sample, n_clusters: int, n_runs: int) -> Explored:
+    """Run k-means many times on a sample; the filter may let nothing through."""
+    started = time.perf_counter()
+    restarts = kmeans_restarts(
+        sample.X, n_clusters, n_runs=n_runs, sensitive_features=sample.sex,
+        max_distance=sample.max_distance, random_state=sample.seed,
+    )  # fmt: skip
+    starts = {UNFILTERED: _best_of(restarts, np.arange(n_runs))}
+    filtered = np.flatnonzero(restarts.least_advantaged == MINORITY)
+    if len(filtered) > 0:
+        starts[FILTERED] = _best_of(restarts, filtered)
+    return Explored(sample, restarts, starts, time.perf_counter() - started)
+
+
+def _best_of(restarts: Restarts, runs: NDArray[np.intp]) -> Start:
+    lowest = restarts.utilities[runs].min(axis=1)
+    return Start(
+        runs=runs,
+        utilitarian=int(runs[np.argmax(restarts.overall[runs])]),
+        rawlsian=int(runs[np.argmax(lowest)]),
+    )
+
+
+def point(restarts: Restarts, run: int) -> dict[str, float]:
+    """Utilities of a run, by the name of the group."""
+    return _named(restarts.groups, restarts.utilities[run], restarts.overall[run])
+
+
+def _named(groups: Any, utilities: Any, overall: float) -> dict[str, float]:
+    names = [str(name) for name in groups]
+    return {
+        **dict(zip(names, map(float, utilities), strict=True)),
+        "overall": float(overall),
+    }
+
+
+def existence(explored: Explored, name: str) -> dict[str, Any]:
+    """What the runs that a filter lets through say about the two points."""
+    restarts, start = explored.restarts, explored.starts[name]
+    utilities, overall = restarts.utilities[start.runs], restarts.overall[start.runs]
+    best = restarts.utilities[start.utilitarian]
+    fairest = restarts.utilities[start.rawlsian]
+    mag = int(np.argmax(best))
+    to_best = ((utilities - best) ** 2).sum(axis=1)
+    to_fairest = ((utilities - fairest) ** 2).sum(axis=1)
+    return {
+        "runs": len(start.runs),
+        "utilitarian": point(restarts, start.utilitarian),
+        "rawlsian": point(restarts, start.rawlsian),
+        "utilitarian_has_highest_mag_utility": bool(
+            best[mag] >= utilities[:, mag].max() - 1e-9
+        ),
+        "share_of_runs_below_rawlsian_in_overall": float(
+            np.mean(overall < restarts.overall[start.rawlsian] - 1e-9)
+        ),
+        "share_of_runs_nearer_to_utilitarian": float(np.mean(to_best < to_fairest)),
+    }
+
+
+def walk(
+    explored: Explored, name: str, operator: str
+) -> tuple[Trajectory, dict[str, Any]]:
+    """One traversal from the utilitarian point, and what is told of it."""
+    sample = explored.sample
+    labels = explored.restarts.labels(explored.starts[name].utilitarian)
+    started = time.perf_counter()
+    trajectory = traverse(
+        sample.X, labels, sample.sex, operator=operator,
+        max_distance=sample.max_distance,
+    )  # fmt: skip
+    seconds = time.perf_counter() - started
+    groups, utilities = trajectory.groups, trajectory.utilities
+    is_moved = trajectory.labels != trajectory.start_labels
+    return trajectory, {
+        "operator": operator,
+        "iterations": trajectory.n_iter,
+        "start": _named(groups, utilities[0], trajectory.overall[0]),
+        "end": _named(groups, utilities[-1], trajectory.overall[-1]),
+        "overall": float(trajectory.overall[-1]),
+        "stop_reason": trajectory.stop_reason,
+        "examples_elsewhere": int(is_moved.sum()),
+        "moves_taken_back": _moves_taken_back(trajectory),
+        "steps_that_lower_a_group": int(
+            (np.diff(utilities, axis=0) < 0).any(axis=1).sum()
+        ),
+        "seconds": seconds,
+    }
+
+
+def _moves_taken_back(trajectory: Trajectory) -> int:
+    """How often an example returned to a cluster that it had left."""
+    been_in: dict[int, set[int]] = {}
+    n_returns = 0
+    for operation in trajectory.operations:
+        for i, source, target in zip(
+            operation.examples, operation.sources, operation.targets, strict=True
+        ):
+            left = been_in.setdefault(int(i), set())
+            n_returns += int(target) in left
+            left.add(int(source))
+    return n_returns
+
+
+def path(trajectory: Trajectory) -> dict[str, list[float]]:
+    """The points of a trajectory, by the name of the group."""
+    columns = dict(
+        zip(map(str, trajectory.groups), trajectory.utilities.T.tolist(), strict=True)
+    )
+    return {**columns, "overall": trajectory.overall.tolist()}
+
+
+def deviation(one: Trajectory, other: Trajectory) -> float | None:
+    """How far other strays from the way of one, in units of that way's length.
+
+    The largest distance of a point of other from the line that joins the points of
+    one, both in the utility space.
+    """
+    corners = one.utilities
+    length = float(np.linalg.norm(corners[-1] - corners[0]))
+    if one.n_iter == 0 or length == 0:
+        return None
+    a, b = corners[:-1], corners[1:]
+    along = ((b - a) ** 2).sum(axis=1)
+    farthest = 0.0
+    for p in other.utilities:
+        share = np.clip(((p - a) * (b - a)).sum(axis=1) / along, 0, 1)
+        nearest = a + share[:, None] * (b - a)
+        farthest = max(farthest, np.sqrt(((p - nearest) ** 2).sum(axis=1).min()))
+    return farthest / length
+
+
+def count_pairs(explored: Explored, name: str) -> dict[str, Any]:
+    """Every pair of moves at the start: which raise the lowest utility.
+
+    Tests what the paper's pruning takes for granted, that a move which does not raise
+    it alone does not raise it in a pair.
+    """
+    sample = explored.sample
+    labels = explored.restarts.labels(explored.starts[name].utilitarian)
+    started = time.perf_counter()
+    problem = Problem.from_arrays(
+        sample.X, sample.sex, max_distance=sample.max_distance
+    )
+    assignment = Assignment(problem, labels)
+    n_moves = problem.n_samples * (assignment.n_clusters - 1)
+    is_useful = np.zeros(n_moves, bool)
+    is_useful[admitted_singles(assignment)] = True
+    n_raising = n_with_useless = n_of_useless = 0
+    for first, second in admitted_pairs(assignment):
+        n_useful = is_useful[first].astype(int) + is_useful[second]
+        n_raising += len(first)
+        n_with_useless += int((n_useful < 2).sum())
+        n_of_useless += int((n_useful == 0).sum())
+    # Pairs of different examples, each with k - 1 targets.
+    n, targets = problem.n_samples, assignment.n_clusters - 1
+    n_pairs = n * (n - 1) // 2 * targets**2
+    return {
+        "single_moves": n_moves,
+        "single_moves_that_raise": int(is_useful.sum()),
+        "pairs": n_pairs,
+        "pairs_that_raise": n_raising,
+        "pairs_that_raise_with_a_useless_move": n_with_useless,
+        "pairs_that_raise_of_useless_moves": n_of_useless,
+        "seconds": time.perf_counter() - started,
+    }

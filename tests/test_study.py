@@ -1,0 +1,419 @@
+"""The paper's study: what the command writes, and how claims are judged."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from typer.testing import CliRunner
+
+from cases import NICE, cases, make_case
+from rawlsian import (
+    StudyConfig,
+    __version__,
+    kmeans_restarts,
+    load_adult,
+    run_study,
+    traverse,
+)
+from rawlsian.cli import app
+from rawlsian.operators import admitted_pairs, admitted_singles
+from rawlsian.study import _claims, _figures, _report, _stages
+
+ROOT = Path(__file__).parent.parent
+QUICK = ["study", "--runs", "300", "--samples", "3"]
+
+
+@pytest.fixture(scope="session")
+def quick(tmp_path_factory):
+    """The folder of a small study, made by the command, and what it printed."""
+    folder = tmp_path_factory.mktemp("study")
+    done = CliRunner().invoke(app, [*QUICK, "--out", str(folder)])
+    assert done.exit_code == 0, done.output
+    return folder, done.output
+
+
+@pytest.fixture(scope="session")
+def results(quick):
+    return json.loads((quick[0] / "results.json").read_text())
+
+
+def without_seconds(value):
+    if isinstance(value, dict):
+        return {k: without_seconds(v) for k, v in value.items() if k != "seconds"}
+    if isinstance(value, list):
+        return [without_seconds(v) for v in value]
+    return value
+
+
+# --- What the command writes ---
+
+
+def test_results_have_everything_that_is_promised(results):
+    assert results["stages_finished"] == [
+        "data", "existence", "traversals", "samples", "claims"
+    ]  # fmt: skip
+    assert results["dataset"]["rows"] == 30_718
+    assert results["dataset"]["columns"] == 42
+    assert results["dataset"]["groups"]["Female"]["examples"] == 9_930
+    existence = results["existence"]
+    assert existence["runs"] == 300
+    assert 0 < existence["lag_runs"] < 300
+    for name in ("utilitarian", "rawlsian"):
+        assert set(existence[name]) == {"Female", "Male", "overall"}
+        assert existence[name]["Female"] < existence[name]["Male"]
+    assert len(existence["points"]["Female"]) == 300
+    assert [t["operator"] for t in results["traversals"]] == list(_stages.OPERATORS)
+    assert len(results["samples"]["rows"]) == 3
+
+
+def test_a_traversal_is_told_from_start_to_end(results):
+    for walk in results["traversals"]:
+        start = results["existence"]["utilitarian"]
+        assert walk["start"] == pytest.approx(start, abs=1e-12)
+        assert min(walk["end"].values()) >= min(walk["start"].values())
+        assert walk["overall"] == walk["end"]["overall"]
+        assert walk["stop_reason"] == "no_operation"
+        assert walk["seconds"] > 0
+        assert len(walk["path"]["Male"]) == walk["iterations"] + 1
+        assert walk["path"]["Male"][-1] == walk["end"]["Male"]
+
+
+def test_what_it_says_of_a_sample_can_be_had_from_the_library(results):
+    seed = results["existence"]["sample_seed"]
+    adult = load_adult(sample=500, random_state=seed)
+
+    assert (adult.sensitive_features == "Female").sum() == 267
+    restarts = kmeans_restarts(
+        adult.data, 5, n_runs=300, sensitive_features=adult.sensitive_features,
+        max_distance=8, random_state=seed,
+    )  # fmt: skip
+    is_female = restarts.least_advantaged == "Female"
+    assert is_female.sum() == results["existence"]["lag_runs"]
+    best = np.flatnonzero(is_female)[np.argmax(restarts.overall[is_female])]
+    trajectory = traverse(
+        adult.data, restarts.labels(best), adult.sensitive_features, max_distance=8
+    )
+    assert trajectory.n_iter == results["traversals"][0]["iterations"]
+    assert trajectory.utilities[-1, 0] == results["traversals"][0]["end"]["Female"]
+
+
+def test_the_sample_shown_is_the_one_nearest_to_the_papers_iterations(results):
+    distance = {
+        row["seed"]: abs(row["filtered"]["traversals"][0]["iterations"] - 261)
+        for row in results["samples"]["rows"]
+        if row["filtered"]
+    }
+
+    assert results["existence"]["sample_seed"] == min(distance, key=distance.get)
+    assert "nearest to the paper's 261" in results["existence"]["sample_chosen_by"]
+
+
+def test_every_figure_is_there_as_png_and_svg(quick):
+    folder = quick[0] / "figures"
+
+    names = sorted(file.name for file in folder.iterdir())
+
+    assert names == sorted(
+        f"{name}.{ending}" for name in _figures.FIGURES for ending in ("png", "svg")
+    )
+    for name in _figures.FIGURES:
+        assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert ET.parse(folder / f"{name}.svg").getroot().tag.endswith("svg")
+
+
+def test_the_report_has_every_claim_and_figure(quick, results):
+    report = (quick[0] / "report.md").read_text()
+
+    for claim in results["claims"]:
+        assert claim["ours"] in report
+    for name in _figures.FIGURES:
+        assert f"figures/{name}.png" in report
+    assert "not finished" not in report
+
+
+def test_the_command_shows_each_stage(quick):
+    for said in ("30,718 people", "Rawlsian", "R2-exhaustive", "verdict", "Done in"):
+        assert said in quick[1]
+
+
+def test_one_thread_gives_the_same_results(results, monkeypatch):
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "1")
+
+    again = run_study(StudyConfig(runs=300, samples=3))
+
+    as_read = json.loads(json.dumps(again))
+    assert without_seconds(as_read) == without_seconds(results)
+
+
+def test_the_same_results_give_the_same_figures(quick, results):
+    drawn = _figures.draw("figure3_r1_r2", results)
+
+    for ending, content in drawn.items():
+        assert (
+            content == (quick[0] / "figures" / f"figure3_r1_r2.{ending}").read_bytes()
+        )
+
+
+class StopAfter:
+    def __init__(self, stage):
+        self.stage = stage
+
+    def __call__(self, progress):
+        if progress.stage == self.stage and progress.done == progress.total:
+            raise KeyboardInterrupt
+
+
+def test_a_stopped_study_leaves_what_it_finished_readable(tmp_path):
+    stale = tmp_path / "figures" / "figure4_iterations.png"
+    stale.parent.mkdir()
+    stale.write_text("of an earlier study")
+
+    with pytest.raises(KeyboardInterrupt):
+        run_study(
+            StudyConfig(runs=50, samples=1), tmp_path, callback=StopAfter("existence")
+        )
+
+    results = json.loads((tmp_path / "results.json").read_text())
+    assert results["stages_finished"] == ["data", "existence"]
+    assert "2 of 5 stages are here" in (tmp_path / "report.md").read_text()
+    figures = sorted(file.name for file in (tmp_path / "figures").iterdir())
+    assert figures == ["figure1_existence.png", "figure1_existence.svg"]
+
+
+def test_ctrl_c_is_told_in_one_line(tmp_path, monkeypatch):
+    def stop(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_stages, "explore", stop)
+
+    done = CliRunner().invoke(app, [*QUICK, "--out", str(tmp_path)])
+
+    assert done.exit_code == 130
+    assert "stopped; what was finished is in" in done.output
+    assert json.loads((tmp_path / "results.json").read_text())["dataset"]
+
+
+def test_where_the_filter_lets_no_run_through_it_goes_on_without(tmp_path):
+    # A single run on a single sample: Male is the LAG.
+    results = run_study(StudyConfig(runs=1, samples=1), tmp_path)
+
+    assert results["existence"]["lag_runs"] == 0
+    assert results["existence"]["filter"] == "unfiltered"
+    assert results["samples"]["rows"][0]["filtered"] is None
+    assert len(results["traversals"]) == 4
+    assert "filter lets nothing through" in (tmp_path / "report.md").read_text()
+    assert len(list((tmp_path / "figures").iterdir())) == 10
+
+
+# --- Wrong use ---
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--dataset", "nothing"], "dataset must be one of 'adult', got 'nothing'"),
+        (["--runs", "0"], "runs must be a whole number from 1 to 10,000,000, got 0"),
+        (["--samples", "-1"], "samples must be a whole number from 1"),
+        (["--clusters", "1"], "clusters must be a whole number from 2 to 20, got 1"),
+        (["--seed", "-1"], "seed must be a whole number from 0"),
+    ],
+)
+def test_wrong_use_is_one_line_and_writes_nothing(tmp_path, arguments, message):
+    out = tmp_path / "out"
+
+    done = CliRunner().invoke(app, ["study", "--out", str(out), *arguments])
+
+    assert done.exit_code == 2
+    assert done.stderr.startswith(f"Error: {message}")
+    assert done.stderr.count("\n") == 1
+    assert not out.exists()
+
+
+def test_an_output_folder_that_is_a_file_is_wrong_use(tmp_path):
+    file = tmp_path / "file"
+    file.write_text("mine")
+
+    for out, message in ((file, "is a file"), (file / "x", "cannot be written to")):
+        done = CliRunner().invoke(app, [*QUICK, "--out", str(out)])
+        assert done.exit_code == 2
+        assert done.output.count("\n") == 1
+        assert message in done.stderr
+    assert file.read_text() == "mine"
+
+
+def test_an_output_folder_that_may_not_be_written_to_is_wrong_use(
+    tmp_path, monkeypatch
+):
+    def refuse(*args, **options):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", refuse)  # as for root nothing is
+
+    done = CliRunner().invoke(app, [*QUICK, "--out", str(tmp_path)])
+
+    assert done.exit_code == 2
+    assert "cannot be written to (Permission denied); name another" in done.stderr
+    assert not (tmp_path / "results.json").exists()
+
+
+def test_a_full_disk_is_one_line_and_another_exit_code(tmp_path, monkeypatch):
+    def fail(self, results):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("rawlsian.study._Folder.save", fail)
+
+    done = CliRunner().invoke(app, [*QUICK, "--out", str(tmp_path)])
+
+    assert done.exit_code == 1
+    assert "No space left on device" in done.stderr
+
+
+@pytest.mark.parametrize("missing", ["typer", "rich", "matplotlib"])
+def test_what_is_not_installed_is_named_together_with_the_extra(missing, tmp_path):
+    program = (
+        f"import sys; sys.modules[{missing!r}] = None\n"
+        "sys.argv = ['rawlsian', 'study', '--out', sys.argv[1]]\n"
+        "from rawlsian.__main__ import main; main()"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "out")],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert done.returncode != 0
+    assert f"{missing}, which is not installed; pip install 'rawlsian[" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_version_can_be_asked_for():
+    assert CliRunner().invoke(app, ["--version"]).output == f"rawlsian {__version__}\n"
+
+
+# --- What it computes ---
+
+
+@settings(max_examples=40)
+@given(case=cases(rows=NICE, n=(3, 8), k=(2, 3), weights=("ones",)))
+def test_pairs_are_counted_as_the_reference_does(case):
+    assignment, reference = case.assignment, case.reference
+
+    singles = admitted_singles(assignment)
+    n_pairs = sum(len(first) for first, _ in admitted_pairs(assignment))
+
+    assert len(singles) == len(reference.operations("R1", case.labels))
+    assert n_pairs == len(reference.operations("R2-exhaustive", case.labels))
+
+
+def test_an_example_that_returns_counts_as_a_move_taken_back():
+    class Walk:
+        operations = [  # noqa: RUF012
+            Operation([0], [0], [1]),
+            Operation([1, 0], [0, 1], [1, 2]),
+            Operation([0], [2], [0]),  # back to where it began
+        ]
+
+    assert _stages._moves_taken_back(Walk()) == 1
+
+
+class Operation:
+    def __init__(self, examples, sources, targets):
+        self.examples, self.sources, self.targets = examples, sources, targets
+
+
+class Way:
+    def __init__(self, *points):
+        self.utilities = np.array(points, dtype=float)
+        self.n_iter = len(points) - 1
+
+
+def test_how_far_a_way_strays_is_measured_from_the_line_in_units_of_its_length():
+    straight = Way((0, 0), (4, 0), (10, 0))
+
+    assert _stages.deviation(straight, Way((0, 0), (7, 0), (10, 0))) == 0
+    assert _stages.deviation(straight, Way((0, 0), (5, 2), (10, 0))) == 0.2
+    assert _stages.deviation(Way((0, 0)), straight) is None
+
+
+def test_pairs_of_one_move_that_is_useless_alone_are_told_apart():
+    case = make_case(3, 40, 3, 2)
+
+    class Runs:
+        def labels(self, run):
+            return case.labels
+
+    sample = _stages.Sample(0, case.X, case.groups, 10.0)
+    start = _stages.Start(np.arange(1), 0, 0)
+    counts = _stages.count_pairs(
+        _stages.Explored(sample, Runs(), {"filtered": start}, 0.0), "filtered"
+    )
+
+    assert counts["pairs"] == 40 * 39 // 2 * 4
+    assert 0 < counts["single_moves_that_raise"] < counts["single_moves"] == 80
+    assert (
+        0
+        < counts["pairs_that_raise_of_useless_moves"]
+        < counts["pairs_that_raise_with_a_useless_move"]
+        < counts["pairs_that_raise"]
+        < counts["pairs"]
+    )
+
+
+# --- How claims are judged ---
+
+
+@pytest.mark.parametrize(
+    ("is_so", "verdict"),
+    [([True] * 3, "holds"), ([True, False], "depends"), ([False], "differs"),
+     ([], "depends")],
+)  # fmt: skip
+def test_a_claim_holds_if_it_is_so_in_every_sample(is_so, verdict):
+    assert _claims._in_samples("it", "yes", is_so, "here")["verdict"] == verdict
+
+
+@pytest.mark.parametrize(
+    ("paper", "verdict"),
+    [(50, "holds"), (25, "holds"), (24, "depends"), (100, "depends"),
+     (101, "differs"), (-1, "differs")],
+)  # fmt: skip
+def test_a_number_holds_between_the_quartiles(paper, verdict):
+    claim = _claims._within("it", paper, range(101), "here", str)
+
+    assert claim["verdict"] == verdict
+
+
+# --- The page in the docs ---
+
+
+@pytest.fixture(scope="module")
+def published():
+    return json.loads((ROOT / "docs/study/results.json").read_text())
+
+
+def test_the_docs_have_the_claims_as_generated(published):
+    page = (ROOT / "docs/reproducing.md").read_text()
+
+    assert _report.claims_table(published["claims"]) in page
+    for name in _figures.FIGURES:
+        assert f"study/figures/{name}.png" in page
+        assert (ROOT / f"docs/study/figures/{name}.png").exists()
+
+
+def test_the_published_claims_follow_from_the_published_results(published):
+    assert _claims.check_claims(published) == published["claims"]
+    assert published["config"] == {
+        "dataset": "adult", "runs": 5000, "samples": 30, "seed": 0, "clusters": 5
+    }  # fmt: skip
+
+
+def test_the_published_report_is_written_from_the_published_results(published):
+    report = (ROOT / "docs/study/report.md").read_text()
+
+    assert _report.write_report(published) == report
