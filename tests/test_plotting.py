@@ -89,8 +89,8 @@ def test_restarts_and_trajectories_can_be_drawn_as_they_are():
     restarts = kmeans_restarts(X, 3, n_runs=20, sensitive_features=groups)
     trajectory = traverse(X, restarts.labels(0), groups)
 
-    ax = plot_utility_space(restarts)
-    plot_trajectory(trajectory, lag=0, mag=1, label="R1", ax=ax)
+    ax = plot_utility_space(restarts, lag=0)
+    plot_trajectory(trajectory, label="R1", ax=ax)
 
     line = next(line for line in ax.lines if line.get_label() == "R1")
     np.testing.assert_array_equal(line.get_xydata(), trajectory.utilities[:, ::-1])
@@ -110,13 +110,38 @@ def test_the_line_of_equality_is_drawn_once():
     assert sum(line.get_gid() == "equality" for line in ax.lines) == 1
 
 
-def test_crosshairs_meet_at_the_point():
-    ax = plot_crosshairs(
-        {"a": 1.0, "b": 2.0, "overall": 1.5},
-        lag="a", mag="b", color="blue", label="here",
-    )  # fmt: skip
+def test_what_is_drawn_later_keeps_to_the_axes_that_there_are():
+    # At its start b is worse off, but a has the vertical axis already.
+    later = Points(["a", "b"], np.array([[5.0, 4.0], [6.0, 5.0]]), np.zeros(2))
 
-    vertical, horizontal, plus = ax.lines
+    ax = plot_utility_space(POINTS)
+    plot_trajectory(later, label="R1", ax=ax)
+    plot_crosshairs({"b": 7.0, "a": 8.0}, label="here", ax=ax)
+
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("utility of b", "utility of a")
+    drawn = {line.get_label(): line.get_xydata().tolist() for line in ax.lines}
+    assert drawn["R1"] == [[4.0, 5.0], [5.0, 6.0]]
+    assert drawn["here"] == [[7.0, 8.0]]
+
+
+def test_groups_that_disagree_with_the_axes_are_an_error():
+    ax = plot_utility_space(POINTS, lag="a")
+
+    with pytest.raises(ValueError, match="the axes has 'a' on its vertical and 'b'"):
+        plot_trajectory(POINTS, lag="b", ax=ax)
+
+
+def test_names_of_groups_are_plain_in_errors():
+    points = POINTS._replace(groups=np.array(["a", "b"]))
+
+    with pytest.raises(ValueError, match="one of the groups 'a', 'b', got 'z'"):
+        plot_utility_space(points, mag="z")
+
+
+def test_crosshairs_meet_at_the_point():
+    ax = plot_crosshairs({"a": 1.0, "b": 2.0}, color="blue", label="here")
+
+    plus, vertical, horizontal = ax.lines
     assert set(vertical.get_xdata()) == {2.0}
     assert set(horizontal.get_ydata()) == {1.0}
     assert plus.get_xydata().tolist() == [[2.0, 1.0]]
@@ -128,7 +153,7 @@ def test_iterations_are_dots_with_their_median_and_what_was_reported():
     assert sorted(ax.collections[0].get_offsets()[:, 1]) == [1, 3, 5]
     names = [tick.get_text() for tick in ax.get_xticklabels()]
     assert names == ["R1\nmedian 3", "mine\nmedian 2"]
-    assert [text.get_text() for text in ax.texts] == ["paper: 261"]
+    assert [text.get_text() for text in ax.texts] == ["reported: 261"]
 
 
 def test_gains_are_drawn_against_the_best_known():
@@ -138,11 +163,32 @@ def test_gains_are_drawn_against_the_best_known():
     assert ax.get_xlim() == ax.get_ylim()
 
 
+def test_a_loss_is_in_view():
+    ax = plot_gains({"mine": [-0.5, 0.2]}, [0.3, 0.4])
+
+    assert ax.get_ylim()[0] < -0.5
+
+
+def test_operators_of_ones_own_have_colours_of_their_own():
+    ax = plot_gains({"mine": [0.1], "yours": [0.2]}, [0.3])
+    plot_iterations({"mine": [1], "yours": [2]})
+
+    first, second = (dots.get_edgecolor().tolist() for dots in ax.collections)
+    assert first != second
+
+
+def test_numbers_that_are_missing_are_an_error():
+    with pytest.raises(ValueError, match=r"gains\['R1'\] has shape \(2,\) and best"):
+        plot_gains({"R1": [0.1, 0.2]}, [0.3])
+    with pytest.raises(ValueError, match="iterations has no number for 'R1'"):
+        plot_iterations({"R1": []})
+
+
 def test_without_matplotlib_the_extra_is_named():
     program = (
         "import sys; sys.modules['matplotlib'] = None\n"
         "from rawlsian import plot_gains\n"
-        "plot_gains({}, [1])"
+        "plot_gains({'R1': [1]}, [1])"
     )
 
     done = subprocess.run(

@@ -54,26 +54,34 @@ def main(
 @app.command()
 def study(
     out: Annotated[
-        Path, typer.Option(help="Folder for results.json, report.md and figures.")
-    ] = Path("rawlsian-study"),
-    runs: Annotated[int, typer.Option(help="k-means runs on each sample.")] = 5000,
+        str, typer.Option(help="Folder for results.json, report.md and figures.")
+    ] = "rawlsian-study",
+    runs: Annotated[
+        int, typer.Option(help="k-means runs on each sample, 1 or more.")
+    ] = 5000,
     samples: Annotated[
-        int, typer.Option(help="Samples with the paper's 267 women and 733 men.")
+        int, typer.Option(help="Samples of 267 women and 733 men, 1 or more.")
     ] = 30,
-    seed: Annotated[int, typer.Option(help="Another number draws other samples.")] = 0,
-    clusters: Annotated[int, typer.Option(help="Number of clusters.")] = 5,
+    seed: Annotated[
+        int, typer.Option(help="Another number, 0 or more, draws other samples.")
+    ] = 0,
+    clusters: Annotated[
+        int, typer.Option(help="Number of clusters, 2 to 20; the paper has 5.")
+    ] = 5,
     dataset: Annotated[str, typer.Option(help="Data to study; there is 'adult'.")] = (
         "adult"
     ),
 ) -> None:
-    """Reproduce the paper's study: tables, figures and every claim beside our figures.
+    """Reproduce the paper's study: tables, figures, and each claim beside what we find.
 
     The default takes some minutes. Results are written after each stage, so that
-    Ctrl-C leaves what is finished.
+    Ctrl-C leaves what is finished; those of an earlier study in the same folder are
+    written over.
 
     Example: `rawlsian study --runs 300 --samples 3 --out quick`
     """
-    console, errors = Console(), Console(stderr=True)
+    if not out:
+        _fail("--out is empty; name a folder.", WRONG_USE)
     try:
         import matplotlib  # noqa: F401
     except ModuleNotFoundError:
@@ -82,30 +90,33 @@ def study(
             "pip install 'rawlsian[all]' brings it.",
             WRONG_USE,
         )
-    with console.status("loading (the first time, compiling takes half a minute)"):
-        from rawlsian.study import StudyConfig, run_study
+    console = Console()
+    screen = _StudyScreen(console)
     try:
+        with console.status("loading; the first time, compiling takes half a minute"):
+            from rawlsian.study import StudyConfig, run_study
+
         config = StudyConfig(dataset, runs, samples, seed, clusters)
-        with _StudyScreen(console) as screen:
+        with screen:
             results = run_study(config, out, callback=screen.show)
     except (ValueError, NotADirectoryError, PermissionError) as error:
         _fail(str(error), WRONG_USE)
     except OSError as error:
         _fail(f"stopped: {error}", FAILED)
     except KeyboardInterrupt:
-        errors.print(f"stopped; what was finished is in {out}", style="bold")
-        raise typer.Exit(STOPPED) from None
+        _fail(f"stopped; {screen.n_finished} of 5 stages are in {out}", STOPPED)
     seconds = sum(results["seconds"].values())
+    folder = Path(out)
     console.print(
-        f"Done in {seconds:.0f} s. Read {out / 'report.md'}; figures are in "
-        f"{out / 'figures'}, all numbers in {out / 'results.json'}.",
+        f"Done in {seconds:.0f} s. Read {folder / 'report.md'}; figures are in "
+        f"{folder / 'figures'}, all numbers in {folder / 'results.json'}.",
         highlight=False, soft_wrap=True,
     )  # fmt: skip
 
 
 def _fail(message: str, code: int) -> NoReturn:
     """One line on standard error, and an exit code."""
-    typer.echo(f"Error: {message}", err=True)
+    typer.echo(message if code == STOPPED else f"Error: {message}", err=True)
     raise typer.Exit(code)
 
 
@@ -126,6 +137,7 @@ class _StudyScreen:
             console=console,
         )
         self.tasks: dict[str, Any] = {}
+        self.n_finished = 0
 
     def __enter__(self) -> _StudyScreen:
         return self
@@ -141,6 +153,7 @@ class _StudyScreen:
         self.bars.update(self.tasks[now.stage], completed=now.done, total=now.total)
         if now.done < now.total:
             return
+        self.n_finished += 1
         self.bars.print(_SUMMARIES[now.stage](now.results))
         following = list(TITLES)[list(TITLES).index(now.stage) + 1 :]
         if following:
@@ -165,7 +178,8 @@ def _on_existence(results: dict[str, Any]) -> Table:
         f"{existence['runs']:,} runs have {existence['lag']} as the LAG"
     )
     for name in ("point", "Female", "Male", "overall"):
-        table.add_column(name, justify="left" if name == "point" else "right")
+        justify: Any = "left" if name == "point" else "right"
+        table.add_column(name, justify=justify, overflow="fold")
     for kind, part in (("", existence), (" of all runs", existence["unfiltered"])):
         for key in ("utilitarian", "rawlsian"):
             numbers = (
@@ -178,7 +192,8 @@ def _on_existence(results: dict[str, Any]) -> Table:
 def _on_traversals(results: dict[str, Any]) -> Table:
     table = Table(title="From the utilitarian point")
     for name in ("operator", "iterations", "Female", "Male", "overall", "seconds"):
-        table.add_column(name, justify="left" if name == "operator" else "right")
+        justify: Any = "left" if name == "operator" else "right"
+        table.add_column(name, justify=justify, overflow="fold")
     for t in results["traversals"]:
         numbers = (f"{t['end'][name]:.4f}" for name in ("Female", "Male", "overall"))
         table.add_row(

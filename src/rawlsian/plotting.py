@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,8 +26,9 @@ __all__ = [
     "plot_utility_space",
 ]
 
-# Colours that most people with a colour vision deficiency can tell apart (Okabe and
-# Ito); the paper's own for R1, R2 and the two points.
+# Okabe and Ito's colours for people with a colour vision deficiency; markers and
+# dashes differ, too. The two points and the line of equality have the paper's colours,
+# and differ in shape.
 COLORS = {
     "R1": "#E69F00",
     "R2": "#009E73",
@@ -36,6 +38,9 @@ COLORS = {
 MARKERS = {"R1": "o", "R2": "s", "R1+R2": "^", "R2-exhaustive": "D"}
 DASHES = {"R1": "-", "R2": "--", "R1+R2": ":", "R2-exhaustive": "-."}
 UTILITARIAN, RAWLSIAN, EQUAL = "#1F4FD8", "#7A7A00", "#D1001C"
+
+# The groups on the horizontal and vertical axis of axes that were drawn on.
+_DRAWN: WeakKeyDictionary[Axes, tuple[Hashable, Hashable]] = WeakKeyDictionary()
 
 
 class Points(NamedTuple):
@@ -91,8 +96,9 @@ def plot_utility_space(
     points : Restarts, Trajectory or Points
         What to draw.
     lag, mag : str or other group name, default=None
-        The groups on the vertical and on the horizontal axis. Where there are two
-        groups, the default for ``lag`` is the one that is worse off more often.
+        The groups on the vertical and on the horizontal axis. The default is what the
+        axes has already or else, of two groups, the one that is worse off more often
+        for ``lag``.
     with_histograms : bool, default=False
         Add how the points in view spread along either axis, above and to the right.
     ax : matplotlib Axes, default=None
@@ -115,18 +121,18 @@ def plot_utility_space(
     >>> ax.get_ylabel()
     'utility of Male'
     """
-    x, y, names = _coordinates(points, lag, mag)
     ax = _axes(ax)
+    worst = np.argmin(points.utilities, axis=1)
+    x, y = _coordinates(ax, points, lag, mag, int(np.bincount(worst).argmax()))
     overall = np.asarray(points.overall)
     order = np.argsort(overall, kind="stable")  # the best on top
     dots = ax.scatter(
         x[order], y[order], c=overall[order], cmap=_dark_is_high(), s=14,
         linewidths=0, rasterized=len(x) > 500,
     )  # fmt: skip
-    _name_axes(ax, names)
     _draw_equality(ax)
     in_view = _in_view(ax, x, y)
-    if in_view.any():
+    if len(set(overall[in_view].tolist())) > 1:
         dots.set_clim(overall[in_view].min(), overall[in_view].max())
     figure = ax.get_figure(root=True)
     assert figure is not None
@@ -141,22 +147,24 @@ def plot_utility_space(
 def plot_crosshairs(
     utilities: Mapping[Hashable, float],
     *,
-    lag: Hashable,
-    mag: Hashable,
-    color: str,
-    label: str,
+    lag: Hashable | None = None,
+    mag: Hashable | None = None,
+    color: str | None = None,
+    label: str | None = None,
     size: float = 11,
     ax: Axes | None = None,
 ) -> Axes:
-    """Mark one clustering by a plus and dashed lines through it, as the paper does.
+    """Mark one clustering by a plus and dotted lines through it.
 
     Parameters
     ----------
     utilities : dict of group name to float
-        Utility of each group; others than the two are not used.
-    lag, mag : str or other group name
-        The groups on the vertical and on the horizontal axis.
-    color, label : str
+        Utility of each group.
+    lag, mag : str or other group name, default=None
+        The groups on the vertical and on the horizontal axis. The default is what the
+        axes has already or else, of two groups, the one that is worse off for
+        ``lag``.
+    color, label : str, default=None
         How it is drawn, and called in the legend.
     size : float, default=11
         Size of the plus.
@@ -169,13 +177,15 @@ def plot_crosshairs(
         The axes drawn on.
     """
     ax = _axes(ax)
-    x, y = utilities[mag], utilities[lag]
-    ax.axvline(x, color=color, linestyle="--", linewidth=0.9, zorder=3)
-    ax.axhline(y, color=color, linestyle="--", linewidth=0.9, zorder=3)
-    ax.plot(
+    values = np.array([list(utilities.values())], dtype=float)
+    point = Points(list(utilities), values, np.empty(1))
+    x, y = _coordinates(ax, point, lag, mag, int(np.argmin(values)))
+    plus = ax.plot(
         x, y, marker="P", markersize=size, color=color, markeredgecolor="white",
         linestyle="none", label=label, zorder=6,
     )  # fmt: skip
+    for draw_line, at in ((ax.axvline, x[0]), (ax.axhline, y[0])):
+        draw_line(at, color=plus[0].get_color(), linestyle=":", zorder=3)
     return ax
 
 
@@ -195,8 +205,9 @@ def plot_trajectory(
     trajectory : Trajectory or Points
         What to draw, in order.
     lag, mag : str or other group name, default=None
-        The groups on the vertical and on the horizontal axis. Where there are two
-        groups, the default for ``lag`` is the one that is worse off at the start.
+        The groups on the vertical and on the horizontal axis. The default is what the
+        axes has already or else, of two groups, the one that is worse off at the
+        start for ``lag``.
     label : str, default=None
         What it is called in the legend. The name of an operator sets the colour,
         too, unless that is given.
@@ -210,22 +221,20 @@ def plot_trajectory(
     matplotlib Axes
         The axes drawn on.
     """
-    if lag is None and len(trajectory.groups) == 2:
-        lag = list(trajectory.groups)[int(np.argmin(trajectory.utilities[0]))]
-    x, y, names = _coordinates(trajectory, lag, mag)
     ax = _axes(ax)
+    worst = int(np.argmin(trajectory.utilities[0]))
+    x, y = _coordinates(ax, trajectory, lag, mag, worst)
     operator = str(label).split(" ")[0].rstrip(",:")
-    color = color or COLORS.get(operator, "C0")
-    ax.plot(
-        x, y, color=color, linestyle=DASHES.get(operator, "-"), linewidth=1.8,
-        marker=MARKERS.get(operator, "o"), markersize=4, markevery=max(len(x) // 25, 1),
-        label=label, zorder=4,
+    marker = MARKERS.get(operator, "o")
+    line = ax.plot(
+        x, y, color=color or COLORS.get(operator), linestyle=DASHES.get(operator, "-"),
+        linewidth=3 if operator == "R1" else 1.5, marker=marker, markersize=4,
+        markevery=max(len(x) // 25, 1), label=label, zorder=4,
     )  # fmt: skip
     ax.plot(
-        x[-1], y[-1], marker=MARKERS.get(operator, "o"), markersize=9, color=color,
+        x[-1], y[-1], marker=marker, markersize=9, color=line[0].get_color(),
         markeredgecolor="black", linestyle="none", zorder=5,
     )  # fmt: skip
-    _name_axes(ax, names)
     _draw_equality(ax)
     return ax
 
@@ -243,7 +252,7 @@ def plot_iterations(
     iterations : dict of str to array-like
         For each operator, the number of iterations in each sample.
     reported : dict of str to float, default=None
-        A number reported elsewhere, drawn as a red bar beside its operator.
+        A number reported elsewhere, drawn as a red dashed bar.
     ax : matplotlib Axes, default=None
         Where to draw; ``None`` makes a new figure.
 
@@ -256,10 +265,12 @@ def plot_iterations(
     names = []
     for place, (operator, counts) in enumerate(iterations.items()):
         values = np.sort(np.asarray(counts, dtype=float))
+        if len(values) == 0:
+            raise ValueError(f"iterations has no number for {operator!r}.")
         # Spread by rank, so that equal numbers of iterations lie side by side.
         across = place + 0.28 * np.sin(2.4 * np.arange(len(values)))
         ax.scatter(
-            across, values, s=22, color=COLORS.get(operator, "C0"), alpha=0.85,
+            across, values, s=22, color=COLORS.get(operator, f"C{place}"), alpha=0.85,
             marker=MARKERS.get(operator, "o"), linewidths=0,
         )  # fmt: skip
         median = float(np.median(values))
@@ -269,7 +280,7 @@ def plot_iterations(
             value = reported[operator]
             ax.hlines(value, place - 0.38, place + 0.38, color=EQUAL, linestyle="--")
             ax.annotate(
-                f"paper: {value:g}", (place + 0.4, value), va="center", fontsize=9,
+                f"reported: {value:g}", (place + 0.4, value), va="center", fontsize=9,
                 color=EQUAL,
             )  # fmt: skip
     ax.set_xticks(range(len(iterations)), names)
@@ -298,18 +309,30 @@ def plot_gains(
     matplotlib Axes
         The axes drawn on; points above the dashed line beat the best known.
     """
+    known = np.asarray(best, dtype=float)
+    reached = {name: np.asarray(gain, dtype=float) for name, gain in gains.items()}
+    for name, gain in reached.items():
+        if gain.shape != known.shape or gain.size == 0:
+            raise ValueError(
+                f"gains[{name!r}] has shape {gain.shape} and best {known.shape}; give "
+                "a number for each sample in both."
+            )
     ax = _axes(ax)
-    best = np.asarray(best, dtype=float)
-    highest = max([best.max(), *(np.max(gain) for gain in gains.values())], default=1)
-    limits = np.array([0.0, 1.05 * max(highest, 1e-12)])
-    ax.plot(limits, limits, color=EQUAL, linestyle="--", label="as good as the best")
-    for operator, gain in gains.items():
+    every = np.concatenate([known, *reached.values()])
+    low, high = min(every.min(), 0.0), max(every.max(), 1e-12)
+    ax.plot(
+        [low, high], [low, high], color=EQUAL, linestyle="--",
+        label="as good as the best known",
+    )  # fmt: skip
+    for place, (operator, gain) in enumerate(reached.items()):
         ax.scatter(
-            best, gain, s=28, color=COLORS.get(operator, "C0"), alpha=0.85,
-            marker=MARKERS.get(operator, "o"), linewidths=0, label=operator,
+            known, gain, s=34, edgecolors=COLORS.get(operator, f"C{place}"),
+            facecolors="none",  # so that one shows under another
+            linewidths=1.4, marker=MARKERS.get(operator, "o"), label=operator,
         )  # fmt: skip
-    ax.set_xlim(-0.03 * limits[1], limits[1])
-    ax.set_ylim(-0.03 * limits[1], limits[1])
+    margin = 0.04 * (high - low)
+    ax.set_xlim(low - margin, high + margin)
+    ax.set_ylim(low - margin, high + margin)
     ax.set_xlabel("lowest group utility: best known above the start")
     ax.set_ylabel("lowest group utility: end above the start")
     ax.legend()
@@ -331,38 +354,42 @@ def _axes(ax: Axes | None) -> Axes:
 
 
 def _coordinates(
-    points: HasPoints, lag: Hashable | None, mag: Hashable | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64], tuple[Hashable, Hashable]]:
-    """Utilities of mag and lag, and their names."""
-    groups, utilities = list(points.groups), np.asarray(points.utilities)
-    for name, group in (("lag", lag), ("mag", mag)):
+    ax: Axes, points: HasPoints, lag: Hashable | None, mag: Hashable | None, worst: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Utilities of mag and lag, which the axes are named after and held to."""
+    groups: list[Hashable] = np.asarray(points.groups, dtype=object).tolist()
+    groups = [getattr(name, "item", lambda name=name: name)() for name in groups]
+    listed = ", ".join(map(repr, groups))
+    for argument, group in (("lag", lag), ("mag", mag)):
         if group is not None and group not in groups:
             raise ValueError(
-                f"{name} must be one of the groups {', '.join(map(repr, groups))}, "
-                f"got {group!r}."
+                f"{argument} must be one of the groups {listed}, got {group!r}."
             )
-    if len(groups) == 2:
-        worst = np.bincount(np.argmin(utilities, axis=1), minlength=2).argmax()
+    if ax in _DRAWN:
+        drawn_mag, drawn_lag = _DRAWN[ax]
+        if lag not in (None, drawn_lag) or mag not in (None, drawn_mag):
+            raise ValueError(
+                f"the axes has {drawn_lag!r} on its vertical and {drawn_mag!r} on its "
+                f"horizontal axis already; leave out lag= and mag=."
+            )
+        lag, mag = drawn_lag, drawn_mag
+    elif len(groups) == 2:
         if lag is None:
-            lag = groups[int(worst)] if mag is None else _other(groups, mag)
-        if mag is None:
-            mag = _other(groups, lag)
-    if lag is None or mag is None or lag == mag:
+            lag = groups[worst] if mag is None else _other(groups, mag)
+        mag = _other(groups, lag) if mag is None else mag
+    if lag not in groups or mag not in groups or lag == mag:
         raise ValueError(
-            f"name two different groups to draw, lag= and mag=, out of "
-            f"{', '.join(map(repr, groups))}."
+            f"name two different groups to draw, lag= and mag=, out of {listed}."
         )
-    x, y = utilities[:, groups.index(mag)], utilities[:, groups.index(lag)]
-    return x, y, (mag, lag)
+    _DRAWN[ax] = mag, lag
+    ax.set_xlabel(f"utility of {mag}")
+    ax.set_ylabel(f"utility of {lag}")
+    utilities = np.asarray(points.utilities)
+    return utilities[:, groups.index(mag)], utilities[:, groups.index(lag)]
 
 
 def _other(groups: Sequence[Hashable], name: Hashable) -> Hashable:
     return groups[1] if name == groups[0] else groups[0]
-
-
-def _name_axes(ax: Axes, names: tuple[Hashable, Hashable]) -> None:
-    ax.set_xlabel(f"utility of {names[0]}")
-    ax.set_ylabel(f"utility of {names[1]}")
 
 
 def _draw_equality(ax: Axes) -> None:
@@ -370,7 +397,7 @@ def _draw_equality(ax: Axes) -> None:
     if not any(line.get_gid() == "equality" for line in ax.lines):
         low = max(ax.get_xlim()[0], ax.get_ylim()[0])
         ax.axline(
-            (low, low), slope=1, color=EQUAL, linestyle="--", linewidth=1.2,
+            (low, low), slope=1, color=EQUAL, linestyle="--", linewidth=1.6,
             label="equal utility", gid="equality", zorder=2,
         )  # fmt: skip
 

@@ -150,6 +150,7 @@ def run_study(
     adult = _data.load()
     results["dataset"] = _data.describe(adult)
     tell("data", 1, 1)
+    _stages.warm_up()
     explored = _explore_samples(adult, config, results, tell)
     shown = _choose(explored, results)
     results["existence"] = _existence(shown, results)
@@ -277,8 +278,6 @@ class _Folder:
     """Where results go: each file whole or not at all."""
 
     def __init__(self, path: Path) -> None:
-        import matplotlib  # noqa: F401  better now than after the first stage
-
         self.path = path
         if path.exists() and not path.is_dir():
             raise NotADirectoryError(

@@ -63,7 +63,7 @@ def _exactly(claim: str, paper: int, ours: int, where: str) -> Claim:
 
 
 def _in_samples(
-    claim: str, paper: str, is_so: Sequence[bool], where: str, unit: str = "samples"
+    claim: str, paper: str, is_so: Sequence[bool], where: str, unit: str
 ) -> Claim:
     """Holds if it is so in all samples, differs if in none."""
     n_so, n = sum(is_so), len(is_so)
@@ -95,8 +95,10 @@ def _within(
     return _claim(claim, show(paper), text, verdict, where, values=ours)
 
 
-def _percent(share: float) -> str:
-    return f"{share:.1%}".replace("%", " %")
+def percent(share: float) -> str:
+    """A share to a decimal, or to two digits where it is small but not 0."""
+    per_cent = 100 * share
+    return f"{per_cent:.2g} %" if 0 < per_cent < 0.1 else f"{per_cent:.1f} %"
 
 
 def _plain(value: float) -> str:
@@ -151,7 +153,7 @@ def _claims_on_data(dataset: dict[str, Any], samples: dict[str, Any]) -> list[Cl
         _claim(
             f"a sample of {dataset['sample']['rows']:,} has this many {MINORITY}",
             f"{MINORITY_IN_SAMPLE}",
-            f"{n_found} of {n_drawn} seeds drawn ({_percent(n_found / n_drawn)}); only "
+            f"{n_found} of {n_drawn} seeds drawn ({percent(n_found / n_drawn)}); only "
             "these are used",
             "depends", "Table 2",
         ),
@@ -161,50 +163,55 @@ def _claims_on_data(dataset: dict[str, Any], samples: dict[str, Any]) -> list[Cl
 def _claims_on_existence(
     rows: list[dict[str, Any]], all_rows: list[dict[str, Any]]
 ) -> list[Claim]:
-    shares = [row["lag_runs"] / row["runs"] for row in all_rows]
-    ours = spread(shares)
-    existence = [row["existence"] for row in rows]
+    shares = spread([row["lag_runs"] / row["runs"] for row in all_rows])
+    # With one run to look at there is nothing to compare.
+    some = [row["existence"] for row in rows if row["existence"]["runs"] > 1]
+    better = [existence for existence in some if is_better(existence)]
+    of_some = "samples with two such runs or more"
+    of_better = "samples where it is another point"
+    mostly = "; mostly the majority is worse off" if shares["median"] < 0.5 else ""
     return [
         _claim(
             f"{MINORITY} is the less advantaged group", "only such runs are shown",
-            f"in {_percent(ours['median'])} of the runs (median; "
-            f"{_percent(ours['lowest'])} to {_percent(ours['highest'])}); mostly the "
-            "majority is worse off",
-            "depends" if ours["highest"] > 0 else "differs", "`existence`", values=ours,
+            f"in {percent(shares['median'])} of the runs (median; "
+            f"{percent(shares['lowest'])} to {percent(shares['highest'])}){mostly}",
+            "depends" if shares["highest"] > 0 else "differs", "`existence`",
+            values=shares,
         ),
         _in_samples(
             "a k-means clustering with a higher LAG utility than the utilitarian one "
-            "exists", "yes",
-            [is_better(e) for e in existence], "Figure 1",
+            "exists", "yes", [is_better(e) for e in some], "Figure 1", of_some,
         ),
         _in_samples(
             "the utilitarian point has the highest MAG utility, too", "yes",
-            [e["utilitarian_has_highest_mag_utility"] for e in existence], "Figure 1",
+            [e["utilitarian_has_highest_mag_utility"] for e in some], "Figure 1",
+            of_some,
         ),
         _in_samples(
             "the approximate Rawlsian point has a low overall utility (lower than half "
             "of the runs)", "yes",
-            [e["share_of_runs_below_rawlsian_in_overall"] < 0.5 for e in existence
-             if is_better(e)],
-            "Figure 1", unit="samples where it is another point",
+            [e["share_of_runs_below_rawlsian_in_overall"] < 0.5 for e in better],
+            "Figure 1", of_better,
         ),
         _in_samples(
             "most runs are nearer to the utilitarian point than to the approximate "
             "Rawlsian point", "yes",
-            [e["share_of_runs_nearer_to_utilitarian"] > 0.5 for e in existence
-             if is_better(e)],
-            "Figure 1", unit="samples where it is another point",
+            [e["share_of_runs_nearer_to_utilitarian"] > 0.5 for e in better],
+            "Figure 1", of_better,
         ),
     ]  # fmt: skip
 
 
+def apart(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Leave out samples whose groups are level at the start: nowhere to walk to."""
+    return [row for row in rows if gap(row["existence"]["utilitarian"]) >= ON_THE_LINE]
+
+
 def _claims_on_traversals(rows: list[dict[str, Any]]) -> list[Claim]:
+    rows = apart(rows)
     r1 = [traversal(row, "R1") for row in rows]
     r2 = [traversal(row, "R2") for row in rows]
-    moving = [(a, b) for a, b in zip(r1, r2, strict=True) if a["iterations"] > 0]
-    strays = [row["r2_strays_from_r1"] for row in rows]
-    strayed = [value for value in strays if value is not None]
-    is_close = spread(strayed)["median"] < NEARLY_IDENTICAL if strayed else None
+    of_apart = "samples that do not begin level"
     return [
         _within("R1 iterations", PAPER_ITERATIONS["R1"],
                 [t["iterations"] for t in r1], "Figures 2 and 4", _plain),
@@ -212,38 +219,40 @@ def _claims_on_traversals(rows: list[dict[str, Any]]) -> list[Claim]:
                 [t["iterations"] for t in r2], "Figures 3 and 4", _plain),
         _within("R2 iterations / R1 iterations",
                 PAPER_ITERATIONS["R2"] / PAPER_ITERATIONS["R1"],
-                [b["iterations"] / a["iterations"] for a, b in moving],
+                [b["iterations"] / a["iterations"] for a, b in zip(r1, r2, strict=True)
+                 if a["iterations"] > 0],
                 "Figure 4", "{:.2f}".format),
         *(
             _in_samples(
-                f"{name} ends where LAG and MAG utility are equal", "yes",
+                f"{name} ends where LAG and MAG utility are equal (less than "
+                f"{ON_THE_LINE:g} apart)", "yes",
                 [gap(t["end"]) < ON_THE_LINE for t in traversals], "Figures 2 and 3",
-                unit=f"samples (they differ by less than {ON_THE_LINE:g})",
+                of_apart,
             )
             for name, traversals in (("R1", r1), ("R2", r2))
         ),
         _in_samples(
             "R1 moves north-west: most of its steps lower the MAG utility", "yes",
-            [t["steps_that_lower_a_group"] > t["iterations"] / 2 for t, _ in moving],
-            "Figure 2", unit="samples with a step",
+            [t["steps_that_lower_a_group"] > t["iterations"] / 2 for t in r1],
+            "Figure 2", of_apart,
         ),
-        _claim(
-            "R2 follows nearly the same trajectory as R1", "yes",
-            f"it strays by {_percent(np.median(strayed))} of the way (median; at most "
-            f"{_percent(max(strayed))})" if strayed else "no sample to look at",
-            "depends" if is_close is None else "holds" if is_close else "differs",
-            "Figure 3",
+        _in_samples(
+            f"R2 follows nearly the same trajectory as R1 (it strays by less than "
+            f"{percent(NEARLY_IDENTICAL)} of the way)", "yes",
+            [row["r2_strays_from_r1"] < NEARLY_IDENTICAL for row in rows
+             if row["r2_strays_from_r1"] is not None],
+            "Figure 3", of_apart,
         ),
         _in_samples(
             "the approximate Rawlsian point has a higher LAG utility than any point of "
             "R1", "yes",
-            [lowest(row["existence"]["rawlsian"]) > lowest(t["end"])
+            [best_gain(row["existence"]) > gain(t)
              for row, t in zip(rows, r1, strict=True)],
-            "Figures 2 and 5",
+            "Figures 2 and 5", of_apart,
         ),
         _in_samples(
             "an operation once applied is never undone (R1)", "yes",
-            [t["moves_taken_back"] == 0 for t in r1], "`samples`",
+            [t["moves_taken_back"] == 0 for t in r1], "`samples`", of_apart,
         ),
     ]  # fmt: skip
 
@@ -253,7 +262,7 @@ def _claims_on_pairs(
 ) -> list[Claim]:
     n, targets = dataset["sample"]["rows"], n_clusters - 1
     n_pairs = n * (n - 1) // 2 * targets**2
-    counts = [row["pairs"] for row in rows]
+    counts = [row["pairs"] for row in apart(rows)]
     useless = [
         count["pairs_that_raise_with_a_useless_move"] / count["pairs_that_raise"]
         for count in counts
@@ -261,24 +270,22 @@ def _claims_on_pairs(
     ]
     n_higher = sum(
         gain(traversal(row, "R2-exhaustive")) > gain(traversal(row, "R2")) + 1e-9
-        for row in rows
+        for row in apart(rows)
     )
     return [
         _claim("possible R2 operations", "nearly 8 million", f"{n_pairs:,}",
                "holds" if 7.5e6 < n_pairs < 8e6 else "differs", "`samples`"),
         _claim("it is impractical to calculate the utilities of all of them", "yes",
-               "every one was evaluated, in every sample; seconds are in results.json"
-               if rows else "no sample to look at",
-               "differs" if rows else "depends", "`samples`"),
+               "every one was evaluated, in every sample", "differs", "`samples`"),
         _within("R2 operations that lower (do not raise) the LAG utility", PAPER_LOWER,
                 [1 - c["pairs_that_raise"] / c["pairs"] for c in counts], "`samples`",
-                _percent),
+                percent),
         _claim(
             "a move that does not raise the LAG utility alone does not in a pair "
             "(the pruning assumption)", "assumed",
-            f"{_percent(np.median(useless))} of the pairs that raise it have such a "
-            f"move (median; {_percent(min(useless))} to {_percent(max(useless))}); "
-            f"without the pruning R2 ends higher in {n_higher} of {len(rows)} samples"
+            f"{percent(np.median(useless))} of the pairs that raise it have such a "
+            f"move (median; {percent(min(useless))} to {percent(max(useless))}); "
+            f"without the pruning R2 ends higher in {n_higher} of {len(counts)} samples"
             if useless else "no sample to look at",
             "depends" if not useless else "differs" if max(useless) > 0 else "holds",
             "Figure 5",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from rawlsian.study._claims import (
     PAPER_ITERATIONS,
     best_gain,
     gain,
+    is_better,
     started,
     traversal,
 )
@@ -70,6 +71,7 @@ def _style() -> Iterator[None]:
         "axes.spines.top": False,
         "axes.spines.right": False,
         "axes.formatter.useoffset": False,
+        "svg.fonttype": "none",  # text stays text
         "svg.hashsalt": "rawlsian",
         "legend.fontsize": 9,
     }
@@ -92,25 +94,39 @@ def _subplots(*args: int, **options: Any) -> tuple[Figure, Any]:
 
 
 def _crosshairs(ax: Axes, results: dict[str, Any]) -> None:
-    for key, color, label, size in (
-        # The larger first, so that both show where they are the same.
-        ("rawlsian", RAWLSIAN, "approximate Rawlsian point", 15),
-        ("utilitarian", UTILITARIAN, "utilitarian point", 11),
-    ):
+    existence = results["existence"]
+    best = _by_group(existence["utilitarian"])
+    if is_better(existence):
         plot_crosshairs(
-            results["existence"][key], lag=LAG, mag=MAG, color=color, label=label,
-            size=size, ax=ax,
+            _by_group(existence["rawlsian"]), color=RAWLSIAN, size=15,
+            label="approximate Rawlsian point", ax=ax,
         )  # fmt: skip
+        plot_crosshairs(best, color=UTILITARIAN, label="utilitarian point", ax=ax)
+    else:
+        label = "utilitarian and approximate Rawlsian point"
+        plot_crosshairs(best, color=UTILITARIAN, label=label, ax=ax)
     is_filtered = results["samples"]["start"] == FILTERED
     ax.set_xlabel(f"utility of {MAG}" + is_filtered * " (MAG)")
     ax.set_ylabel(f"utility of {LAG}" + is_filtered * " (LAG)")
 
 
-def _window(ax: Axes, x: list[float], y: list[float]) -> None:
-    """Show these coordinates with a margin."""
-    for values, set_limits in ((x, ax.set_xlim), (y, ax.set_ylim)):
-        margin = 0.12 * max(np.ptp(values), 1e-4)
-        set_limits(min(values) - margin, max(values) + margin)
+def _by_group(point: dict[str, float]) -> dict[Hashable, float]:
+    return {name: value for name, value in point.items() if name != "overall"}
+
+
+def _legend(ax: Axes, place: Any) -> None:
+    """A legend that has the line of equality last."""
+    handles, labels = ax.get_legend_handles_labels()
+    order = sorted(range(len(labels)), key=lambda i: labels[i] == "equal utility")
+    ax.legend([handles[i] for i in order], [labels[i] for i in order], loc=place)
+
+
+def _window(ax: Axes, x: Any, y: Any) -> None:
+    """Show a square around these coordinates."""
+    reach = 0.56 * max(np.ptp(x), np.ptp(y), 1e-4)
+    middle_x, middle_y = (np.min(x) + np.max(x)) / 2, (np.min(y) + np.max(y)) / 2
+    ax.set_xlim(middle_x - reach, middle_x + reach)
+    ax.set_ylim(middle_y - reach, middle_y + reach)
 
 
 def _existence(results: dict[str, Any]) -> Figure:
@@ -121,39 +137,43 @@ def _existence(results: dict[str, Any]) -> Figure:
     points = points._replace(
         utilities=points.utilities[shown], overall=points.overall[shown]
     )
+    x, y = (points.utilities[:, points.groups.index(name)] for name in (MAG, LAG))
     figure, axes = _subplots(1, 2, figsize=(11, 6))
-    _zoom(axes[1], [existence["utilitarian"], existence["rawlsian"]])
+    _window(axes[0], x, y)
+    _window(axes[1], *_around(existence, x, y))
     for ax, title in zip(axes, ("all points", "around the two points"), strict=True):
         plot_utility_space(points, lag=LAG, mag=MAG, with_histograms=True, ax=ax)
         _crosshairs(ax, results)
         # Above the histogram, which is above the axes.
         ax.text(0, 1.22, title, fontsize=11, transform=ax.transAxes)
-    axes[0].legend(loc="lower right")
+    _legend(axes[0], "lower right")
     return figure
 
 
-def _zoom(ax: Axes, ends: list[dict[str, float]]) -> None:
-    """Show a square around these points."""
-    x, y = [end[MAG] for end in ends], [end[LAG] for end in ends]
-    reach = 1.1 * max(np.ptp(x), np.ptp(y), 0.004)
-    ax.set_xlim(np.mean(x) - reach, np.mean(x) + reach)
-    ax.set_ylim(np.mean(y) - reach, np.mean(y) + reach)
+def _around(existence: dict[str, Any], x: Any, y: Any) -> tuple[Any, Any]:
+    """The two points, twice as far apart, and the runs that are nearest to them."""
+    ends = np.array(
+        [[existence[key][name] for name in (MAG, LAG)]
+         for key in ("utilitarian", "rawlsian")]
+    )  # fmt: skip
+    middle, apart = ends.mean(axis=0), np.ptp(ends, axis=0).max()
+    distance = np.maximum(abs(x - middle[0]), abs(y - middle[1]))
+    nearest = np.sort(distance)[min(20, len(x) - 1)]
+    reach = max(apart, nearest)
+    return middle[0] + [-reach, reach], middle[1] + [-reach, reach]
 
 
 def _trajectories(results: dict[str, Any], operators: tuple[str, ...]) -> Figure:
-    figure, ax = _subplots(figsize=(7.5, 5.6))
-    x, y = [], []
+    figure, ax = _subplots(figsize=(8, 5.4))
     for record in results["traversals"]:
         if record["operator"] in operators:
-            points = _points(record["path"])
             label = f"{record['operator']}, {record['iterations']} iterations"
+            points = _points(record["path"])
             plot_trajectory(points, lag=LAG, mag=MAG, label=label, ax=ax)
-            x += record["path"][MAG]
-            y += record["path"][LAG]
     _crosshairs(ax, results)
-    rawlsian = results["existence"]["rawlsian"]
-    _window(ax, [*x, rawlsian[MAG]], [*y, rawlsian[LAG]])
-    ax.legend(loc="best")
+    ax.margins(0.1)
+    ax.set_aspect("equal", adjustable="datalim")
+    _legend(ax, "best")
     return figure
 
 
@@ -169,7 +189,7 @@ def _iterations(results: dict[str, Any]) -> Figure:
         reported=PAPER_ITERATIONS,
         ax=ax,
     )
-    ax.set_title(f"{len(rows)} samples with the paper's split, a dot each")
+    ax.set_title(f"{len(rows)} samples, a dot each; red: reported by the paper")
     return figure
 
 

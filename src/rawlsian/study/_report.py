@@ -8,9 +8,12 @@ import numpy as np
 
 from rawlsian.study._claims import (
     PAPER_ITERATIONS,
+    apart,
     best_gain,
     gain,
+    is_better,
     lowest,
+    percent,
     started,
     traversal,
 )
@@ -64,16 +67,58 @@ def _beginning(results: dict[str, Any]) -> str:
 A reproduction of *Exploring Rawlsian Fairness for K-Means Clustering* (Simoes, Deepak P and MacCarthaigh, 2022,
 [arXiv 2205.02052](https://arxiv.org/abs/2205.02052)), made by `rawlsian study --dataset {config["dataset"]} {command}`
 (rawlsian {results["rawlsian"]}). Every number and figure comes from `results.json` beside this page.
-
+{_in_short(results)}
 ## What was asked
 
 k-means makes people's average distance to their cluster's centre small. It may do so at the cost of one group. The paper asks
 two questions. Is there a clustering that serves the group which is served worse, the *less advantaged group* (LAG), better than
 the best k-means clustering does? And can one walk to it from there, by giving one example (operator R1) or two (R2) at a time
 to another cluster? The *utility* of a person is the largest possible squared distance less the squared distance to the mean of
-their cluster; the utility of a group is the mean over its members; MAG is the more advantaged group. The *utilitarian point* is
-the clustering with the highest overall utility, the *Rawlsian point* the one with the highest LAG utility.
+their cluster; the utility of a group is the mean over its members; MAG is the more advantaged group. The paper looks only at
+runs of k-means in which {MINORITY}, the minority, is the LAG. Among these, the *utilitarian point* is the one with the highest
+overall utility, the *approximate Rawlsian point* the one with the highest LAG utility.
 """
+
+
+def _in_short(results: dict[str, Any]) -> str:
+    """The answers, once they are there."""
+    if "claims" not in results["stages_finished"]:
+        return ""
+    rows = started(results)
+    some = [row for row in rows if row["existence"]["runs"] > 1]
+    n_better = sum(is_better(row["existence"]) for row in some)
+    walks = apart(rows)
+    r1 = [traversal(row, "R1") for row in walks]
+    n_above = sum(
+        gain(t) > best_gain(row["existence"])
+        for row, t in zip(walks, r1, strict=True)
+    )  # fmt: skip
+    return f"""
+**In short.** A k-means clustering that serves the less advantaged group better than the utilitarian one exists in {n_better} of
+{len(some)} samples. R1 and R2 walk to where both groups are level: in {n_above} of {len(walks)} samples R1 ends above the best
+such clustering, in the others below. {_best_of_all(results)}
+"""
+
+
+def _best_of_all(results: dict[str, Any]) -> str:
+    """What the best run of all, whoever is the LAG there, says of the filter."""
+    rows = [row for row in results["samples"]["rows"] if row[FILTERED]]
+    if not rows:
+        return ""
+    pairs = [
+        (row[UNFILTERED]["existence"]["utilitarian"],
+         row[FILTERED]["existence"]["rawlsian"])
+        for row in rows
+    ]  # fmt: skip
+    n_both = sum(
+        all(best[name] > fairest[name] for name in (MINORITY, "Male"))
+        for best, fairest in pairs
+    )
+    return (
+        f"But in {n_both} of {len(rows)} samples the best run of all, whoever is the "
+        "LAG there, serves both groups better than the approximate Rawlsian point, "
+        f"which is the best of the runs in which {MINORITY} is the LAG."
+    )
 
 
 def _on_data(results: dict[str, Any]) -> str:
@@ -94,9 +139,9 @@ def _on_data(results: dict[str, Any]) -> str:
             [
                 name,
                 f"{whole['examples']:,}",
-                _percent(whole["share"]),
+                percent(whole["share"]),
                 f"{part['examples']:,}",
-                _percent(part["share"]),
+                percent(part["share"]),
             ]
             for name, whole in dataset["groups"].items()
             for part in [dataset["sample"]["groups"][name]]
@@ -139,17 +184,21 @@ without it.**
 
 The paper's sample is not known, only that it had {_split(results)}. {len(samples["rows"])} of {samples["seeds_drawn"]:,} samples
 that we drew have that split. On each, k-means ran {existence["runs"]:,} times from random initial centroids. The sample
-shown in figures 1 to 3 (seed {existence["sample_seed"]}) is not typical: it was chosen for {existence["sample_chosen_by"]}.
+shown in figures 1 to 3 has the seed {existence["sample_seed"]}. It is not a typical one: it was chosen for
+{existence["sample_chosen_by"]}.
 
 The paper shows only runs in which {MINORITY} is the LAG. In the sample shown these are {existence["lag_runs"]:,} of
-{existence["runs"]:,} runs ({_percent(share)}); over all samples the share is {_percent(float(np.median(shares)))} (median;
-{_percent(min(shares))} to {_percent(max(shares))}). In the other runs Male is the LAG.
+{existence["runs"]:,} runs ({percent(share)}); over all samples the share is {percent(float(np.median(shares)))} (median;
+{percent(min(shares))} to {percent(max(shares))}). In the other runs Male is the LAG.
 {no_run}
 {table(["point", "Female", "Male", "overall"], rows)}
+{_best_of_all(results)}
+
 ![Existence](figures/figure1_existence.png)
 
-*Figure 1. Each point is a k-means clustering{_filter_text(results)}; darker is a higher overall utility. On the
-red dashed line both groups have the same utility. Blue: the utilitarian point; olive: the approximate Rawlsian point.*
+*Figure 1. Each point is a k-means clustering{_filter_text(results)}; darker is a higher overall utility (each panel has
+a scale of its own), and histograms show how many points there are. On the dashed red line both groups have the same utility.
+The smaller, blue plus is the utilitarian point, the larger, olive one the approximate Rawlsian point.*
 """
 
 
@@ -170,7 +219,7 @@ def _on_traversals(results: dict[str, Any]) -> str:
     return f"""## Can we walk there?
 
 From the utilitarian point of figure 1, until no operation raises the lowest utility. R1+R2 takes whichever of the two is better
-at each step; R2-exhaustive looks at every pair instead of the paper's pruned set. "Moved" is the number of people who end in
+at each step; R2-exhaustive finds the best of all pairs instead of the best of the paper's pruned set. "Moved" is the number of people who end in
 another cluster.
 
 {table(head, rows)}
@@ -178,11 +227,11 @@ The approximate Rawlsian point has a LAG utility of {lowest(results["existence"]
 
 ![R1](figures/figure2_r1.png)
 
-*Figure 2. The way of R1.*
+*Figure 2. The way of R1 from the utilitarian point to the line on which both groups are level.*
 
 ![R1 and R2](figures/figure3_r1_r2.png)
 
-*Figure 3. The ways of R1 and R2.*
+*Figure 3. The ways of R1 (thick) and R2.*
 """
 
 
@@ -207,14 +256,15 @@ def _on_samples(results: dict[str, Any]) -> str:
             "ends above the best restart", "seconds"]  # fmt: skip
     return f"""## The same over many samples
 
-{len(rows)} samples with the paper's split, from the utilitarian point{_filter_text(results)}. Median, and in brackets the lowest
-and the highest; the best restart gains {_spread(1e3 * best, "{:.2f}")} thousandths.
+{_how_many(results)} Median, and in brackets the lowest and the highest; the best restart gains
+{_spread(1e3 * best, "{:.2f}")} thousandths. Evaluating all pairs at the start took
+{_spread([row["pairs"]["seconds"] for row in rows], "{:.2f}")} seconds.
 
 {table(head, lines)}
 {_without_filter(results)}
 ![Iterations](figures/figure4_iterations.png)
 
-*Figure 4. Iterations in each sample; the bar is the median, red is what the paper reports for its sample.*
+*Figure 4. Iterations in each sample; the black bar is the median, the dashed red one what the paper reports for its sample.*
 
 ![Gains](figures/figure5_gains.png)
 
@@ -222,6 +272,16 @@ and the highest; the best restart gains {_spread(1e3 * best, "{:.2f}")} thousand
 line a traversal ends lower than the best restart. Where the utilitarian point is itself the best restart, points lie on the
 left edge.*
 """
+
+
+def _how_many(results: dict[str, Any]) -> str:
+    n, n_started = len(results["samples"]["rows"]), len(started(results))
+    left_out = n - n_started
+    without = f" In {left_out} more samples no run has {MINORITY} as the LAG."
+    return (
+        f"From the utilitarian point{_filter_text(results)} of {n_started} "
+        f"sample{'s' * (n_started > 1)}.{without * (left_out > 0)}"
+    )
 
 
 def _without_filter(results: dict[str, Any]) -> str:
@@ -246,9 +306,23 @@ def _on_claims(results: dict[str, Any]) -> str:
     return f"""## Claim by claim
 
 *Holds*: equal, or so in every sample, or the paper's number lies between our quartiles. *Depends*: so in some samples, or
-the number lies in our range. *Differs*: in no sample, or out of range.
-
+the number lies in our range. *Differs*: in no sample, or out of range. Samples whose groups are level at the start, so that there
+is nowhere to walk to, are left out where walks are judged.
+{_caution(results)}
 {claims_table(results["claims"])}"""
+
+
+def _caution(results: dict[str, Any]) -> str:
+    """What makes the verdicts say little."""
+    config = results["config"]
+    cautions = []
+    if config["clusters"] != 5:
+        cautions.append(f"the paper has 5 clusters and this study {config['clusters']}")
+    if config["samples"] < 10:
+        cautions.append(f"there are only {config['samples']} samples")
+    if config["runs"] < 1000:
+        cautions.append(f"there are only {config['runs']} runs a sample")
+    return f"\n**Mind that {', and '.join(cautions)}.**\n" if cautions else ""
 
 
 def _ending(results: dict[str, Any]) -> str:
@@ -303,7 +377,3 @@ def _spread(values: Any, form: str) -> str:
     values = np.asarray(values, dtype=float)
     low, median, high = map(form.format, np.quantile(values, [0, 0.5, 1]))
     return f"{median} ({low} to {high})"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"

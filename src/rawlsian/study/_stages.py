@@ -38,6 +38,16 @@ class Explored(NamedTuple):
     seconds: float
 
 
+def warm_up() -> None:
+    """Have everything compiled, so that times are not those of the compiler."""
+    rows, groups = np.eye(6), ["a", "b"] * 3
+    labels = kmeans_restarts(
+        rows, 2, n_runs=1, sensitive_features=groups, random_state=0
+    ).labels(0)
+    for operator in OPERATORS:
+        traverse(rows, labels, groups, operator=operator)
+
+
 def explore(sample: Sample, n_clusters: int, n_runs: int) -> Explored:
     """Run k-means many times on a sample; the filter may let nothing through."""
     started = time.perf_counter()
