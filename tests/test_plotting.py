@@ -22,10 +22,12 @@ from rawlsian.plotting import Points
 
 
 @pytest.fixture(autouse=True)
-def no_windows(monkeypatch):
+def no_windows():
+    backend = plt.get_backend()
     plt.switch_backend("agg")
     yield
     plt.close("all")
+    plt.switch_backend(backend)
 
 
 POINTS = Points(
@@ -90,17 +92,29 @@ def test_restarts_and_trajectories_can_be_drawn_as_they_are():
     trajectory = traverse(X, restarts.labels(0), groups)
 
     ax = plot_utility_space(restarts, lag=0)
-    plot_trajectory(trajectory, label="R1", ax=ax)
+    plot_trajectory(trajectory, operator="R1", ax=ax)
 
     line = next(line for line in ax.lines if line.get_label() == "R1")
     np.testing.assert_array_equal(line.get_xydata(), trajectory.utilities[:, ::-1])
 
 
 def test_a_trajectory_alone_has_the_group_worse_off_at_its_start_upright():
-    ax = plot_trajectory(POINTS, label="R2, 2 steps")
+    ax = plot_trajectory(POINTS, operator="R2", label="R2, 2 steps")
 
     assert ax.get_ylabel() == "utility of a"
     assert ax.get_legend_handles_labels()[1] == ["R2, 2 steps", "equal utility"]
+
+
+def test_the_line_of_equality_does_not_change_what_is_in_view():
+    far = POINTS._replace(utilities=np.array([[1.0, 30.0], [1.1, 30.1], [1.2, 30.0]]))
+
+    ax = plot_utility_space(far)
+
+    assert ax.get_ylim()[1] < 2
+
+
+def test_a_group_can_be_put_on_the_horizontal_axis_only():
+    assert plot_trajectory(POINTS, mag="a").get_ylabel() == "utility of b"
 
 
 def test_the_line_of_equality_is_drawn_once():
@@ -115,7 +129,7 @@ def test_what_is_drawn_later_keeps_to_the_axes_that_there_are():
     later = Points(["a", "b"], np.array([[5.0, 4.0], [6.0, 5.0]]), np.zeros(2))
 
     ax = plot_utility_space(POINTS)
-    plot_trajectory(later, label="R1", ax=ax)
+    plot_trajectory(later, operator="R1", ax=ax)
     plot_crosshairs({"b": 7.0, "a": 8.0}, label="here", ax=ax)
 
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("utility of b", "utility of a")

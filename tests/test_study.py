@@ -8,6 +8,7 @@ import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -22,6 +23,7 @@ from rawlsian import (
     run_study,
     traverse,
 )
+from rawlsian.__main__ import main
 from rawlsian.cli import app
 from rawlsian.operators import admitted_pairs, admitted_singles
 from rawlsian.study import _claims, _figures, _report, _stages
@@ -161,6 +163,25 @@ def test_the_same_results_give_the_same_figures(quick, results):
         )
 
 
+def test_drawing_neither_heeds_nor_changes_settings_of_matplotlib(quick, results):
+    figure = plt.figure()
+    before = plt.get_backend(), dict(plt.rcParams)
+    with plt.rc_context({"axes.facecolor": "black", "font.size": 30}):
+        drawn = _figures.draw("figure3_r1_r2", results)
+
+    content = (quick[0] / "figures" / "figure3_r1_r2.png").read_bytes()
+    assert drawn["png"] == content
+    assert (plt.get_backend(), dict(plt.rcParams)) == before
+    assert plt.fignum_exists(figure.number)
+    plt.close(figure)
+
+
+def test_numbers_of_numpy_are_whole_numbers_and_booleans_are_not():
+    assert StudyConfig(runs=np.int64(5)) == StudyConfig(runs=5)
+    with pytest.raises(ValueError, match="runs must be a whole number"):
+        StudyConfig(runs=True)
+
+
 class StopAfter:
     def __init__(self, stage):
         self.stage = stage
@@ -219,7 +240,7 @@ def test_where_the_filter_lets_no_run_through_it_goes_on_without(tmp_path):
     ("arguments", "message"),
     [
         (["--dataset", "nothing"], "dataset must be one of 'adult', got 'nothing'"),
-        (["--runs", "0"], "runs must be a whole number from 1 to 10,000,000, got 0"),
+        (["--runs", "0"], "runs must be a whole number from 1 to 1,000,000, got 0"),
         (["--samples", "-1"], "samples must be a whole number from 1"),
         (["--clusters", "1"], "clusters must be a whole number from 2 to 20, got 1"),
         (["--out", ""], "--out is empty; name a folder"),
@@ -264,16 +285,62 @@ def test_an_output_folder_that_may_not_be_written_to_is_wrong_use(
     assert not (tmp_path / "results.json").exists()
 
 
-def test_a_full_disk_is_one_line_and_another_exit_code(tmp_path, monkeypatch):
-    def fail(self, results):
+def test_a_full_disk_is_one_line_and_leaves_what_there_was(tmp_path, monkeypatch):
+    (tmp_path / "report.md").write_text("of an earlier study")
+
+    def fail(source, target):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("rawlsian.study._Folder.save", fail)
+    monkeypatch.setattr("os.replace", fail)
 
     done = CliRunner().invoke(app, [*QUICK, "--out", str(tmp_path)])
 
     assert done.exit_code == 1
-    assert "No space left on device" in done.stderr
+    assert "No space left on device; nothing was finished" in done.stderr
+    assert (tmp_path / "report.md").read_text() == "of an earlier study"
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["figures", "report.md"]
+
+
+def test_a_mistake_of_ours_is_not_called_wrong_use(tmp_path, monkeypatch):
+    def fail(*args, **options):
+        raise ValueError("a bug")
+
+    monkeypatch.setattr(_stages, "explore", fail)
+
+    done = CliRunner().invoke(app, [*QUICK, "--out", str(tmp_path)])
+
+    assert isinstance(done.exception, ValueError)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["study", "--runs", "abc"], "Invalid value for '--runs'"),
+        (["study", "--nonsense"], "No such option"),
+        (["study", "extra"], "unexpected extra argument"),
+        (["nothing"], "No such command 'nothing'"),
+    ],
+)
+def test_what_cannot_be_parsed_is_one_line(arguments, message, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["rawlsian", *arguments])
+
+    with pytest.raises(SystemExit) as stopped:
+        main()
+
+    assert stopped.value.code == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1
+
+
+def test_without_arguments_the_help_is_shown(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["rawlsian"])
+
+    with pytest.raises(SystemExit) as stopped:
+        main()
+
+    assert not stopped.value.code
+    assert "study" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("missing", ["typer", "rich", "matplotlib"])
@@ -289,7 +356,8 @@ def test_what_is_not_installed_is_named_together_with_the_extra(missing, tmp_pat
         capture_output=True, text=True, check=False,
     )  # fmt: skip
 
-    assert done.returncode != 0
+    assert done.returncode == 2
+    assert not (tmp_path / "out").exists()
     assert f"{missing}, which is not installed; pip install 'rawlsian[" in done.stderr
     assert "Traceback" not in done.stderr
 

@@ -4,20 +4,33 @@ from __future__ import annotations
 
 import sys
 
+WRONG_USE = 2
+
 
 def main() -> None:
-    """Run the command line, or say how to get it."""
+    """Run the command line, or say in one line why not."""
     try:
         from rawlsian.cli import app
     except ModuleNotFoundError as error:
         missing = str(error.name).split(".")[0]
         if missing not in ("typer", "rich"):
             raise
-        sys.exit(
+        _fail(
             f"the command line needs {missing}, which is not installed; "
             "pip install 'rawlsian[all]' brings it."
         )
-    app()
+    try:
+        sys.exit(app(standalone_mode=False))
+    except Exception as error:
+        # Wrong use, as typer tells it, whose classes have moved from click to typer.
+        if not hasattr(error, "format_message"):
+            raise
+        _fail(f"{error.format_message()}; rawlsian --help tells more.")
+
+
+def _fail(message: str) -> None:
+    print(f"Error: {message}", file=sys.stderr)
+    sys.exit(WRONG_USE)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,8 @@ Bounds that tell which rows cannot have changed cluster (Hamerly, 2010) were tri
 spare less than half of the rows in the ten iterations that a run of this kind takes,
 and do not go with slots, which spare more.
 
-Numba's cache looks at the file of a function only, so nothing compiled is imported.
+Numba's cache looks at the file of a function only, so that no compiled function of
+another file is called.
 """
 
 import numpy as np
@@ -175,20 +176,29 @@ def place_centers(sizes, sums, half_norms, centers):
 
 
 @_njit
-def start_run(init, run, slot, labels, sizes, sums, half_norms, centers):
-    """Put the centers init[run] and no row into a slot.
+def start_run(
+    ends, columns, values, starts, given, run, slot,
+    labels, sizes, sums, half_norms, centers,
+):  # fmt: skip
+    """Put the initial centers of a run and no row into a slot.
 
+    They are given[run], or the rows starts[run] where none are given.
     OUT: labels, sizes, sums, half_norms, centers, all of this slot.
     """
-    n_slots = labels.shape[1]
+    n_features, n_slots = centers.shape[0], labels.shape[1]
     labels[:, slot] = -1
-    for c in range(init.shape[1]):
+    for c in range(starts.shape[1]):
         lane = c * n_slots + slot
         sizes[lane] = half_norms[lane] = 0.0
-        for j in range(init.shape[2]):
+        for j in range(n_features):
             sums[j, lane] = 0.0
-            centers[j, lane] = init[run, c, j]
-            half_norms[lane] += 0.5 * init[run, c, j] ** 2
+            centers[j, lane] = given[run, c, j] if len(given) > 0 else 0.0
+        if len(given) == 0:
+            i = starts[run, c]
+            for entry in range(ends[i], ends[i + 1]):
+                centers[columns[entry], lane] += values[entry]
+        for j in range(n_features):
+            half_norms[lane] += 0.5 * centers[j, lane] ** 2
 
 
 @_njit
@@ -275,16 +285,17 @@ def mean_costs(ends, columns, values, norms, groups, labels, counts, sums, costs
 
 @_njit
 def kmeans_runs(
-    shared, ends, columns, values, norms, groups, init, n_slots, max_iter,
-    last, costs, n_iter,
+    shared, ends, columns, values, norms, groups, n_features, starts, given, n_slots,
+    max_iter, last, costs, n_iter,
 ):  # fmt: skip
-    """Run Lloyd's algorithm from each of init, of shape (n_runs, n_clusters, d).
+    """Run Lloyd's algorithm from rows, starts of shape (n_runs, n_clusters), or given.
 
     A run ends when no row changes its cluster, or after max_iter iterations.
     OUT: per run, costs (mean squared distance of each group) and n_iter; last, the
     labels of whichever run ended last.
     """
-    n_runs, n_clusters, n_features = init.shape
+    n_runs, n_clusters = starts.shape
+    entries = (ends, columns, values)
     n_lanes = n_clusters * n_slots
     labels, n_changed = np.empty((last.shape[0], n_slots), np.int32), np.empty(n_slots)
     sizes, sums = np.empty(n_lanes), np.empty((n_features, n_lanes))
@@ -294,13 +305,15 @@ def kmeans_runs(
     group_sums = np.empty((n_features, n_clusters, costs.shape[1]))
     running, age = np.arange(n_slots), np.zeros(n_slots, np.int64)
     for slot in range(n_slots):
-        start_run(init, slot, slot, labels, sizes, sums, half_norms, centers)
+        start_run(
+            *entries, starts, given, slot, slot,
+            labels, sizes, sums, half_norms, centers,
+        )  # fmt: skip
     n_started, n_ended = n_slots, 0
     while n_ended < n_runs:
         assign_rows(
-            shared, ends, columns, values, half_norms, centers, labels, sizes, sums,
-            n_changed,
-        )  # fmt: skip
+            shared, *entries, half_norms, centers, labels, sizes, sums, n_changed
+        )
         place_centers(sizes, sums, half_norms, means)
         for slot in range(n_slots):
             run = running[slot]
@@ -310,21 +323,20 @@ def kmeans_runs(
             if n_changed[slot] > 0 and age[slot] <= max_iter:
                 if sizes[slot::n_slots].min() == 0.0:
                     fill_empty(
-                        ends, columns, values, labels, slot, sizes, sums, centers,
-                        half_norms, means,
-                    )  # fmt: skip
+                        *entries, labels, slot, sizes, sums, centers, half_norms, means
+                    )
                 continue
             n_ended += 1
             n_iter[run] = min(age[slot], max_iter)
             for i in range(last.shape[0]):
                 last[i] = labels[i, slot]
-            mean_costs(
-                ends, columns, values, norms, groups, last, counts, group_sums,
-                costs, run,
-            )  # fmt: skip
+            mean_costs(*entries, norms, groups, last, counts, group_sums, costs, run)
             running[slot], age[slot] = -1, 0
             if n_started < n_runs:
-                start_run(init, n_started, slot, labels, sizes, sums, half_norms, means)
+                start_run(
+                    *entries, starts, given, n_started, slot,
+                    labels, sizes, sums, half_norms, means,
+                )  # fmt: skip
                 running[slot] = n_started
                 n_started += 1
         centers, means = means, centers

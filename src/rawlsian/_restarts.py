@@ -43,7 +43,7 @@ class Restarts:
     overall : ndarray of shape (n_runs,)
         Mean utility of all examples.
     n_iter : ndarray of shape (n_runs,)
-        Number of iterations; 300 says that a run was ended before it converged.
+        Number of iterations, 300 at most.
     """
 
     groups: NDArray[Any]
@@ -79,8 +79,8 @@ class Restarts:
         return worst
 
     def labels(self, run: int) -> NDArray[np.int32]:
-        """Labels of one run, which is made again."""
-        if not 0 <= run < len(self.inertia):
+        """Labels of one run, which is made again; what was X then counts."""
+        if not isinstance(run, Integral) or not 0 <= run < len(self.inertia):
             raise IndexError(
                 f"run {run} is not among the {len(self.inertia)} runs, which count "
                 "from 0."
@@ -115,10 +115,12 @@ def kmeans_restarts(
         Number of clusters.
     n_runs : int
         Number of runs.
-    sensitive_features : array-like of shape (n_samples,) or (n_samples, n_columns)
+    sensitive_features : array-like of shape (n_samples,) or (n_samples, n_columns), \
+            default=None
         The group of each example; several columns mean their intersections. ``None``
         means one group.
-    init : "random" or array-like of shape (n_runs, n_clusters, n_features)
+    init : "random" or array-like of shape (n_runs, n_clusters, n_features), \
+            default="random"
         Initial centroids: different examples drawn at random, or those given.
     max_distance : "auto" or float, default="auto"
         Utility is this less the squared distance to the cluster's mean. "auto" is
@@ -179,9 +181,13 @@ def kmeans_restarts(
 
 
 class _Entries(NamedTuple):
-    """The rows of X as the kernels read them, in an order of their own."""
+    """The rows of X as the kernels read them, in an order of their own.
+
+    Row ``rows[place]`` of X is at a place in it; ``places[row]`` is the place of a row.
+    """
 
     rows: NDArray[np.intp]
+    places: NDArray[np.intp]
     shared: NDArray[np.int64]
     ends: NDArray[np.int64]
     columns: NDArray[np.uint32]
@@ -208,9 +214,12 @@ def _list_entries(problem: Problem) -> _Entries:
     _lloyd.count_entries(X, shift, rows, ends)
     columns, values = np.zeros(ends[-1], np.uint32), np.zeros(ends[-1])
     _lloyd.list_entries(X, shift, rows, order, ends, columns, values, shared)
+    places = np.empty_like(rows)
+    places[rows] = np.arange(len(rows))
     return _Entries(
-        rows, shared, ends, columns, values, problem.norms[rows], problem.groups[rows]
-    )
+        rows, places, shared, ends, columns, values,
+        problem.norms[rows], problem.groups[rows],
+    )  # fmt: skip
 
 
 def _run(
@@ -218,14 +227,20 @@ def _run(
 ) -> _Chunk:
     """Make the runs from start to stop."""
     init = init[start:stop]
-    centroids = (problem.X[init] if init.ndim == 2 else init) - problem.shift
-    n_runs = stop - start
+    given = np.empty((0, 0, 0))
+    if init.ndim == 3:
+        given, init = init - problem.shift, np.empty(init.shape[:2], np.intp)
+    else:
+        init = entries.places[init]
+    n_runs, n_clusters = init.shape
+    n_features = problem.X.shape[1]
     # A slot should see several runs, as it idles when there are none left.
-    n_slots = min(n_runs // 8, LARGEST_CENTERS // centroids[0].size, MOST_SLOTS)
+    most = LARGEST_CENTERS // (n_clusters * n_features)
+    n_slots = max(min(n_runs // 8, most, MOST_SLOTS), 1)
     last, last_labels = np.empty((2, problem.n_samples), np.int32)
     costs, n_iter = np.empty((n_runs, problem.n_groups)), np.empty(n_runs, np.int64)
     _lloyd.kmeans_runs(
-        *entries[1:], centroids, max(n_slots, 1), MAX_ITER, last, costs, n_iter
+        *entries[2:], n_features, init, given, n_slots, MAX_ITER, last, costs, n_iter
     )
     last_labels[entries.rows] = last
     return _Chunk(last_labels, costs, n_iter)
@@ -245,13 +260,17 @@ def _check_init(
                 f"init must be 'random' or an array of centroids, got {init!r}."
             )
         # A run's draws follow those of the run before: more runs change nothing.
-        rng = np.random.default_rng(random_state)
+        rng = _generator(random_state)
         draws = rng.integers(n_samples - np.arange(shape[1]), size=shape)
         rows = np.empty_like(draws)
         _lloyd.distinct_rows(draws, rows)
         return rows
-    refuse_text(init, "init")
-    centroids = np.array(init, dtype=np.float64)
+    try:
+        given = np.array(init)
+        refuse_text(given, "init")
+        centroids = given.astype(np.float64, casting="same_kind")
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"init must be 'random' or numbers: {error}.") from error
     if centroids.shape != (*shape, n_features):
         raise ValueError(
             f"init has shape {centroids.shape}, expected {(*shape, n_features)}: "
@@ -260,6 +279,16 @@ def _check_init(
     if not np.isfinite(centroids).all():
         raise ValueError("init holds NaN or infinity; give finite centroids.")
     return centroids
+
+
+def _generator(random_state: Any) -> np.random.Generator:
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "random_state must be None, a whole number that is not negative or a numpy "
+            f"Generator, got {random_state!r}."
+        ) from error
 
 
 def _check_count(value: object, name: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -17,13 +18,14 @@ if TYPE_CHECKING:
 app = typer.Typer(
     help="Clustering that serves the worst-off group as well as it can be served.",
     add_completion=False,
-    no_args_is_help=True,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
 
 FAILED, WRONG_USE, STOPPED = 1, 2, 130
 
+GROUPS = ("Female", "Male", "overall")
 TITLES = {
     "data": "1 data",
     "existence": "2 existence",
@@ -41,6 +43,7 @@ def _show_version(is_asked: bool) -> None:
 
 @app.callback()
 def main(
+    context: typer.Context,
     version: Annotated[
         bool,
         typer.Option(
@@ -49,6 +52,8 @@ def main(
     ] = False,
 ) -> None:
     """Clustering that serves the worst-off group as well as it can be served."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 @app.command()
@@ -82,36 +87,37 @@ def study(
     """
     if not out:
         _fail("--out is empty; name a folder.", WRONG_USE)
-    try:
-        import matplotlib  # noqa: F401
-    except ModuleNotFoundError:
-        _fail(
-            "the study draws figures with matplotlib, which is not installed; "
-            "pip install 'rawlsian[all]' brings it.",
-            WRONG_USE,
-        )
     console = Console()
     screen = _StudyScreen(console)
+    began = time.perf_counter()
     try:
-        with console.status("loading; the first time, compiling takes half a minute"):
-            from rawlsian.study import StudyConfig, run_study
-
-        config = StudyConfig(dataset, runs, samples, seed, clusters)
+        with console.status("loading"):
+            from rawlsian.plotting import require_matplotlib
+            from rawlsian.study import OutputFolderError, StudyConfig, run_study
+        require_matplotlib()
+        try:
+            config = StudyConfig(dataset, runs, samples, seed, clusters)
+        except ValueError as error:
+            _fail(str(error), WRONG_USE)
         with screen:
-            results = run_study(config, out, callback=screen.show)
-    except (ValueError, NotADirectoryError, PermissionError) as error:
+            run_study(config, out, callback=screen.show)
+    except (ImportError, OutputFolderError) as error:
         _fail(str(error), WRONG_USE)
     except OSError as error:
-        _fail(f"stopped: {error}", FAILED)
+        _fail(f"{error}; {_finished(screen, out)}", FAILED)
     except KeyboardInterrupt:
-        _fail(f"stopped; {screen.n_finished} of 5 stages are in {out}", STOPPED)
-    seconds = sum(results["seconds"].values())
-    folder = Path(out)
-    console.print(
+        _fail(f"stopped; {_finished(screen, out)}", STOPPED)
+    seconds, folder = time.perf_counter() - began, Path(out)
+    typer.echo(
         f"Done in {seconds:.0f} s. Read {folder / 'report.md'}; figures are in "
-        f"{folder / 'figures'}, all numbers in {folder / 'results.json'}.",
-        highlight=False, soft_wrap=True,
-    )  # fmt: skip
+        f"{folder / 'figures'}, all numbers in {folder / 'results.json'}."
+    )
+
+
+def _finished(screen: _StudyScreen, out: str) -> str:
+    if screen.n_finished == 0:
+        return "nothing was finished."
+    return f"{screen.n_finished} of {len(TITLES)} stages are in {out}"
 
 
 def _fail(message: str, code: int) -> NoReturn:
@@ -168,37 +174,49 @@ def _on_data(results: dict[str, Any]) -> str:
     groups = ", ".join(
         f"{part['examples']:,} {name}" for name, part in dataset["groups"].items()
     )
-    return f"Adult: {dataset['rows']:,} people, {dataset['columns']} columns; {groups}."
+    return (
+        f"Adult: {dataset['rows']:,} people, {dataset['columns']} columns; {groups}.\n"
+        "Kernels are compiled now, if this is the first time."
+    )
 
 
 def _on_existence(results: dict[str, Any]) -> Table:
     existence = results["existence"]
-    table = Table(
-        title=f"Sample {existence['sample_seed']}: {existence['lag_runs']:,} of "
-        f"{existence['runs']:,} runs have {existence['lag']} as the LAG"
-    )
-    for name in ("point", "Female", "Male", "overall"):
-        justify: Any = "left" if name == "point" else "right"
-        table.add_column(name, justify=justify, overflow="fold")
-    for kind, part in (("", existence), (" of all runs", existence["unfiltered"])):
-        for key in ("utilitarian", "rawlsian"):
-            numbers = (
-                f"{part[key][name]:.4f}" for name in ("Female", "Male", "overall")
-            )
-            table.add_row(key.replace("raw", "Raw") + kind, *numbers)
+    lag = existence["lag"]
+    table = _table(
+        f"Sample {existence['sample_seed']}: {existence['lag_runs']:,} of "
+        f"{existence['runs']:,} runs have {lag} as the LAG",
+        "point", "Female", "Male", "overall",
+    )  # fmt: skip
+    parts = [("of all runs", existence["unfiltered"])]
+    if existence["filter"] == "filtered":
+        parts.insert(0, (f"with {lag} as LAG", existence))
+    for kind, part in parts:
+        for name, key in (("utilitarian", "utilitarian"), ("Rawlsian", "rawlsian")):
+            numbers = (f"{part[key][name]:.4f}" for name in GROUPS)
+            table.add_row(f"{name} {kind}", *numbers)
     return table
 
 
 def _on_traversals(results: dict[str, Any]) -> Table:
-    table = Table(title="From the utilitarian point")
-    for name in ("operator", "iterations", "Female", "Male", "overall", "seconds"):
-        justify: Any = "left" if name == "operator" else "right"
-        table.add_column(name, justify=justify, overflow="fold")
+    table = _table(
+        "From the utilitarian point",
+        "operator", "iterations", "Female", "Male", "overall", "seconds",
+    )  # fmt: skip
     for t in results["traversals"]:
-        numbers = (f"{t['end'][name]:.4f}" for name in ("Female", "Male", "overall"))
+        numbers = (f"{t['end'][name]:.4f}" for name in GROUPS)
         table.add_row(
             t["operator"], str(t["iterations"]), *numbers, f"{t['seconds']:.2f}"
         )
+    return table
+
+
+def _table(title: str, first: str, *numbers: str) -> Table:
+    """A table of numbers with a first column of names."""
+    table = Table(title=title)
+    table.add_column(first, overflow="fold")
+    for name in numbers:
+        table.add_column(name, justify="right", overflow="fold")
     return table
 
 

@@ -31,7 +31,8 @@ PAIRS_A_BLOCK = 2_097_152
 PAIRS_A_THREAD = 32_768
 FIRSTS_A_THREAD = 16
 
-# In units of what a change must exceed to be one; costs nothing to be generous.
+# Bounds are computed in another way than what they bound, so that rounding may set them
+# apart by more than the tolerance. Times that; being generous costs next to nothing.
 ROUNDING = 1000
 
 

@@ -134,9 +134,7 @@ def plot_utility_space(
     in_view = _in_view(ax, x, y)
     if len(set(overall[in_view].tolist())) > 1:
         dots.set_clim(overall[in_view].min(), overall[in_view].max())
-    figure = ax.get_figure(root=True)
-    assert figure is not None
-    figure.colorbar(
+    ax.figure.colorbar(
         dots, ax=ax, location="bottom", label="overall utility", shrink=0.8, aspect=40
     )
     if with_histograms:
@@ -192,6 +190,7 @@ def plot_crosshairs(
 def plot_trajectory(
     trajectory: HasPoints,
     *,
+    operator: str | None = None,
     lag: Hashable | None = None,
     mag: Hashable | None = None,
     label: str | None = None,
@@ -204,13 +203,15 @@ def plot_trajectory(
     ----------
     trajectory : Trajectory or Points
         What to draw, in order.
+    operator : str, default=None
+        Name of the operator, which has a colour, dashes and marker of its own where
+        it is one of the package's, and is the label if none is given.
     lag, mag : str or other group name, default=None
         The groups on the vertical and on the horizontal axis. The default is what the
         axes has already or else, of two groups, the one that is worse off at the
         start for ``lag``.
     label : str, default=None
-        What it is called in the legend. The name of an operator sets the colour,
-        too, unless that is given.
+        What it is called in the legend.
     color : str, default=None
         Any colour of matplotlib.
     ax : matplotlib Axes, default=None
@@ -224,12 +225,12 @@ def plot_trajectory(
     ax = _axes(ax)
     worst = int(np.argmin(trajectory.utilities[0]))
     x, y = _coordinates(ax, trajectory, lag, mag, worst)
-    operator = str(label).split(" ")[0].rstrip(",:")
-    marker = MARKERS.get(operator, "o")
+    name = str(operator)
+    marker = MARKERS.get(name, "o")
     line = ax.plot(
-        x, y, color=color or COLORS.get(operator), linestyle=DASHES.get(operator, "-"),
-        linewidth=3 if operator == "R1" else 1.5, marker=marker, markersize=4,
-        markevery=max(len(x) // 25, 1), label=label, zorder=4,
+        x, y, color=color or COLORS.get(name), linestyle=DASHES.get(name, "-"),
+        linewidth=3 if name == "R1" else 1.5, marker=marker, markersize=4,
+        markevery=max(len(x) // 25, 1), label=label or operator, zorder=4,
     )  # fmt: skip
     ax.plot(
         x[-1], y[-1], marker=marker, markersize=9, color=line[0].get_color(),
@@ -339,17 +340,24 @@ def plot_gains(
     return ax
 
 
+def require_matplotlib() -> None:
+    """Say how to get matplotlib where it is not installed."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            "figures need matplotlib, which is not installed; "
+            "pip install 'rawlsian[plot]' brings it."
+        ) from error
+
+
 def _axes(ax: Axes | None) -> Axes:
     """The axes given, or those of a new figure."""
     if ax is not None:
         return ax
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            "plotting needs matplotlib, which is not installed; "
-            "pip install 'rawlsian[plot]' brings it."
-        ) from error
+    require_matplotlib()
+    import matplotlib.pyplot as plt
+
     return plt.subplots(layout="constrained")[1]
 
 
@@ -393,13 +401,16 @@ def _other(groups: Sequence[Hashable], name: Hashable) -> Hashable:
 
 
 def _draw_equality(ax: Axes) -> None:
-    """The line of equal utilities, once."""
-    if not any(line.get_gid() == "equality" for line in ax.lines):
-        low = max(ax.get_xlim()[0], ax.get_ylim()[0])
-        ax.axline(
-            (low, low), slope=1, color=EQUAL, linestyle="--", linewidth=1.6,
-            label="equal utility", gid="equality", zorder=2,
-        )  # fmt: skip
+    """The line of equal utilities, once; it does not change what is in view."""
+    if any(line.get_gid() == "equality" for line in ax.lines):
+        return
+    limits = ax.dataLim.frozen()
+    ax.axline(
+        (limits.x0, limits.x0), slope=1, color=EQUAL, linestyle="--", linewidth=1.6,
+        label="equal utility", gid="equality", zorder=2,
+    )  # fmt: skip
+    ax.dataLim.set(limits)
+    ax.autoscale_view()
 
 
 def _dark_is_high() -> Any:

@@ -20,15 +20,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rawlsian._version import __version__
+from rawlsian.plotting import require_matplotlib
 from rawlsian.study import _data, _stages
 from rawlsian.study._claims import PAPER_ITERATIONS, check_claims
 from rawlsian.study._report import write_report
 from rawlsian.study._stages import FILTERED, OPERATORS, UNFILTERED, Explored
 
-__all__ = ["Progress", "StudyConfig", "run_study"]
+__all__ = ["OutputFolderError", "Progress", "StudyConfig", "run_study"]
 
 DATASETS = ("adult",)
-STAGES = ("data", "existence", "traversals", "samples", "claims")
 
 
 @dataclass(frozen=True)
@@ -63,17 +63,23 @@ class StudyConfig:
                 "traverse."
             )
         for name, low, high in (
-            ("runs", 1, 10_000_000),
-            ("samples", 1, 10_000),
+            ("runs", 1, 1_000_000),
+            ("samples", 1, 1_000),
             ("seed", 0, 1_000_000_000),
             ("clusters", 2, 20),
         ):
             value = getattr(self, name)
-            if not isinstance(value, Integral) or not low <= int(value) <= high:
+            is_whole = isinstance(value, Integral) and not isinstance(value, bool)
+            if not is_whole or not low <= int(value) <= high:
                 raise ValueError(
                     f"{name} must be a whole number from {low:,} to {high:,}, got "
                     f"{value!r}."
                 )
+            object.__setattr__(self, name, int(value))  # of NumPy's integers, too
+
+
+class OutputFolderError(OSError):
+    """The output folder cannot be used."""
 
 
 class Progress(NamedTuple):
@@ -86,7 +92,7 @@ class Progress(NamedTuple):
     done, total : int
         How much of the stage is done; it is finished when they are equal.
     results : dict
-        Everything up to the last stage that was finished.
+        What there is so far, the same that ``run_study`` goes on to fill.
     """
 
     stage: str
@@ -182,10 +188,9 @@ def _explore_samples(
         row: dict[str, Any] = {
             "seed": sample.seed,
             "runs": config.runs,
-            "lag_runs": len(this.starts[FILTERED].runs) if FILTERED in this.starts
-            else 0,
+            "lag_runs": _stages.lag_runs(this),
             "seconds": this.seconds,
-        }  # fmt: skip
+        }
         for start in (FILTERED, UNFILTERED):
             row[start] = None
             if start in this.starts:
@@ -230,9 +235,9 @@ def _existence(shown: Explored, results: dict[str, Any]) -> dict[str, Any]:
         f"{PAPER_ITERATIONS['R1']}",
         "lag": _data.MINORITY,
         "filter": start,
-        **_stages.existence(shown, start),
         "runs": len(restarts.inertia),
-        "lag_runs": len(shown.starts[FILTERED].runs) if FILTERED in shown.starts else 0,
+        "lag_runs": _stages.lag_runs(shown),
+        **_stages.existence(shown, start),
         "unfiltered": _stages.existence(shown, UNFILTERED),
         "shown_runs": shown.starts[start].runs.tolist(),
         "points": {**points, "overall": restarts.overall.tolist()},
@@ -278,9 +283,10 @@ class _Folder:
     """Where results go: each file whole or not at all."""
 
     def __init__(self, path: Path) -> None:
+        require_matplotlib()
         self.path = path
         if path.exists() and not path.is_dir():
-            raise NotADirectoryError(
+            raise OutputFolderError(
                 f"the output folder {str(path)!r} is a file; name another folder."
             )
         try:
@@ -288,7 +294,7 @@ class _Folder:
             with tempfile.TemporaryFile(dir=path):
                 pass
         except OSError as error:
-            raise PermissionError(
+            raise OutputFolderError(
                 f"the output folder {str(path)!r} cannot be written to "
                 f"({error.strerror}); name another folder."
             ) from error
@@ -320,6 +326,7 @@ class _Folder:
 
 def _as_json(results: dict[str, Any]) -> str:
     """Indented, but a list of numbers on one line."""
+    # A line break after a bracket is in no string: there it is an escape.
     text = json.dumps(results, indent=1, allow_nan=False)
     numbers = r"\[\s+((?:-?[\d.e+-]+,\s+)*-?[\d.e+-]+)\s+\]"
     return re.sub(numbers, lambda found: f"[{' '.join(found[1].split())}]", text) + "\n"

@@ -12,7 +12,7 @@ from rawlsian.datasets import load_adult
 from rawlsian.datasets._adult import CATEGORICAL, COLUMNS, CONTINUOUS, draw_rows
 
 EXAMPLES_A_CLASS = 500
-MINORITY = "Female"
+MINORITY, MAJORITY = "Female", "Male"
 MINORITY_IN_SAMPLE = 267
 
 # Seeds of the samples: those of --seed 1 follow a million after those of --seed 0.
@@ -46,7 +46,10 @@ def load() -> Adult:
 def describe(adult: Adult) -> dict[str, Any]:
     """Tables 1 and 2 of the paper, of the whole table and of a sample."""
     n_sampled = 2 * EXAMPLES_A_CLASS
-    in_sample = {MINORITY: MINORITY_IN_SAMPLE, "Male": n_sampled - MINORITY_IN_SAMPLE}
+    in_sample = {
+        MINORITY: MINORITY_IN_SAMPLE,
+        MAJORITY: n_sampled - MINORITY_IN_SAMPLE,
+    }
     return {
         "name": "adult",
         "rows": len(adult.X),

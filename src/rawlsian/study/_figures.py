@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,14 +26,25 @@ from rawlsian.study._claims import (
     started,
     traversal,
 )
-from rawlsian.study._data import MINORITY
+from rawlsian.study._data import MAJORITY, MINORITY
 from rawlsian.study._stages import FILTERED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-LAG, MAG = MINORITY, "Male"
+LAG, MAG = MINORITY, MAJORITY
+
+STYLE: dict[str, Any] = {
+    "savefig.dpi": 160,
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.formatter.useoffset": False,
+    "svg.fonttype": "none",  # text stays text
+    "svg.hashsalt": "rawlsian",
+    "legend.fontsize": 9,
+}
 
 # After which stage each figure can be drawn.
 FIGURES = {
@@ -47,12 +57,14 @@ FIGURES = {
 
 
 def draw(name: str, results: dict[str, Any]) -> dict[str, bytes]:
-    """A figure as files, by the ending of their names. The same results, same bytes."""
-    import matplotlib
+    """A figure as files, by the ending of their names. The same results, same bytes.
 
-    matplotlib.use("agg")
+    The caller's settings of matplotlib neither matter nor change.
+    """
+    from matplotlib import style
+
     files = {}
-    with _style():
+    with style.context(["default", STYLE]):
         figure = _DRAWINGS[name](results)
         for ending, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
             file = io.BytesIO()
@@ -61,36 +73,17 @@ def draw(name: str, results: dict[str, Any]) -> dict[str, bytes]:
     return files
 
 
-@contextmanager
-def _style() -> Iterator[None]:
-    import matplotlib.pyplot as plt
-
-    style: Any = {
-        "savefig.dpi": 160,
-        "font.size": 10,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.formatter.useoffset": False,
-        "svg.fonttype": "none",  # text stays text
-        "svg.hashsalt": "rawlsian",
-        "legend.fontsize": 9,
-    }
-    with plt.rc_context(style):
-        yield
-    plt.close("all")
-
-
 def _points(columns: dict[str, list[float]]) -> Points:
     groups = [name for name in columns if name != "overall"]
     utilities = np.array([columns[name] for name in groups]).T
     return Points(groups, utilities, np.array(columns["overall"]))
 
 
-def _subplots(*args: int, **options: Any) -> tuple[Figure, Any]:
-    import matplotlib.pyplot as plt
+def _subplots(*args: int, figsize: tuple[float, float]) -> tuple[Figure, Any]:
+    from matplotlib.figure import Figure
 
-    figure, axes = plt.subplots(*args, layout="constrained", **options)
-    return figure, axes
+    figure = Figure(layout="constrained", figsize=figsize)
+    return figure, figure.subplots(*args)
 
 
 def _crosshairs(ax: Axes, results: dict[str, Any]) -> None:
@@ -167,9 +160,10 @@ def _trajectories(results: dict[str, Any], operators: tuple[str, ...]) -> Figure
     figure, ax = _subplots(figsize=(8, 5.4))
     for record in results["traversals"]:
         if record["operator"] in operators:
-            label = f"{record['operator']}, {record['iterations']} iterations"
-            points = _points(record["path"])
-            plot_trajectory(points, lag=LAG, mag=MAG, label=label, ax=ax)
+            plot_trajectory(
+                _points(record["path"]), operator=record["operator"], lag=LAG, mag=MAG,
+                label=f"{record['operator']}, {record['iterations']} iterations", ax=ax,
+            )  # fmt: skip
     _crosshairs(ax, results)
     ax.margins(0.1)
     ax.set_aspect("equal", adjustable="datalim")

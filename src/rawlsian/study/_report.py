@@ -17,8 +17,8 @@ from rawlsian.study._claims import (
     started,
     traversal,
 )
-from rawlsian.study._data import MINORITY
-from rawlsian.study._stages import FILTERED, OPERATORS, UNFILTERED
+from rawlsian.study._data import MAJORITY, MINORITY
+from rawlsian.study._stages import FILTERED, OPERATORS, SAME, UNFILTERED
 
 
 def write_report(results: dict[str, Any]) -> str:
@@ -52,7 +52,7 @@ def claims_table(claims: list[dict[str, Any]]) -> str:
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
-    """A Markdown table; columns of numbers are set by the reader's program."""
+    """A Markdown table."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
@@ -85,7 +85,7 @@ def _in_short(results: dict[str, Any]) -> str:
     if "claims" not in results["stages_finished"]:
         return ""
     rows = started(results)
-    some = [row for row in rows if row["existence"]["runs"] > 1]
+    some = [row for row in rows if row["existence"]["runs_considered"] > 1]
     n_better = sum(is_better(row["existence"]) for row in some)
     walks = apart(rows)
     r1 = [traversal(row, "R1") for row in walks]
@@ -111,7 +111,7 @@ def _best_of_all(results: dict[str, Any]) -> str:
         for row in rows
     ]  # fmt: skip
     n_both = sum(
-        all(best[name] > fairest[name] for name in (MINORITY, "Male"))
+        all(best[name] > fairest[name] for name in (MINORITY, MAJORITY))
         for best, fairest in pairs
     )
     return (
@@ -189,9 +189,9 @@ shown in figures 1 to 3 has the seed {existence["sample_seed"]}. It is not a typ
 
 The paper shows only runs in which {MINORITY} is the LAG. In the sample shown these are {existence["lag_runs"]:,} of
 {existence["runs"]:,} runs ({percent(share)}); over all samples the share is {percent(float(np.median(shares)))} (median;
-{percent(min(shares))} to {percent(max(shares))}). In the other runs Male is the LAG.
+{percent(min(shares))} to {percent(max(shares))}). In the other runs {MAJORITY} is the LAG.
 {no_run}
-{table(["point", "Female", "Male", "overall"], rows)}
+{table(["point", MINORITY, MAJORITY, "overall"], rows)}
 {_best_of_all(results)}
 
 ![Existence](figures/figure1_existence.png)
@@ -208,14 +208,14 @@ def _on_traversals(results: dict[str, Any]) -> str:
             t["operator"],
             str(t["iterations"]),
             f"{t['start'][MINORITY]:.4f} to {t['end'][MINORITY]:.4f}",
-            f"{t['start']['Male']:.4f} to {t['end']['Male']:.4f}",
+            f"{t['start'][MAJORITY]:.4f} to {t['end'][MAJORITY]:.4f}",
             f"{t['start']['overall']:.4f} to {t['end']['overall']:.4f}",
             str(t["examples_elsewhere"]),
             f"{t['seconds']:.2f}",
         ]
         for t in results["traversals"]
     ]
-    head = ["operator", "iterations", "Female", "Male", "overall", "moved", "seconds"]
+    head = ["operator", "iterations", "Female", MAJORITY, "overall", "moved", "seconds"]
     return f"""## Can we walk there?
 
 From the utilitarian point of figure 1, until no operation raises the lowest utility. R1+R2 takes whichever of the two is better
@@ -248,7 +248,7 @@ def _on_samples(results: dict[str, Any]) -> str:
                 _spread([t["iterations"] for t in walks], "{:g}"),
                 str(PAPER_ITERATIONS.get(operator, "")),
                 _spread(1e3 * gains, "{:.2f}"),
-                f"{(gains > best + 1e-9).sum()} of {len(rows)}",
+                f"{(gains > best + SAME).sum()} of {len(rows)}",
                 _spread([t["seconds"] for t in walks], "{:.2f}"),
             ]
         )
@@ -294,10 +294,10 @@ def _without_filter(results: dict[str, Any]) -> str:
         gains = _spread([1e3 * gain(t) for t in walks], "{:.2f}")
         lines.append([operator, iterations, gains])
     starts = [row["existence"]["utilitarian"] for row in rows]
-    n_male = sum(start["Male"] < start[MINORITY] for start in starts)
+    n_male = sum(start[MAJORITY] < start[MINORITY] for start in starts)
     head = ["operator", "iterations", "LAG utility gained, thousandths"]
     return f"""Without the filter the start is the best of all runs, which is what a user of k-means would take.
-There Male is the LAG in {n_male} of {len(rows)} samples.
+There {MAJORITY} is the LAG in {n_male} of {len(rows)} samples.
 
 {table(head, lines)}"""
 
@@ -370,7 +370,7 @@ def _split(results: dict[str, Any]) -> str:
 
 
 def _point_row(name: str, point: dict[str, float]) -> list[str]:
-    return [name, *(f"{point[key]:.4f}" for key in (MINORITY, "Male", "overall"))]
+    return [name, *(f"{point[key]:.4f}" for key in (MINORITY, MAJORITY, "overall"))]
 
 
 def _spread(values: Any, form: str) -> str:

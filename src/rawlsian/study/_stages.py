@@ -17,6 +17,10 @@ from rawlsian.study._data import MINORITY, Sample
 
 OPERATORS = ("R1", "R2", "R1+R2", "R2-exhaustive")
 
+# Utilities closer than this are taken for the same: k-means runs that end in one
+# clustering differ in how rows were added up.
+SAME = 1e-9
+
 # The paper's filter, runs in which the minority is the less advantaged group, and none.
 FILTERED, UNFILTERED = "filtered", "unfiltered"
 
@@ -62,6 +66,12 @@ def explore(sample: Sample, n_clusters: int, n_runs: int) -> Explored:
     return Explored(sample, restarts, starts, time.perf_counter() - started)
 
 
+def lag_runs(explored: Explored) -> int:
+    """How many runs have the minority as the less advantaged group."""
+    start = explored.starts.get(FILTERED)
+    return 0 if start is None else len(start.runs)
+
+
 def _best_of(restarts: Restarts, runs: NDArray[np.intp]) -> Start:
     lowest = restarts.utilities[runs].min(axis=1)
     return Start(
@@ -94,14 +104,14 @@ def existence(explored: Explored, name: str) -> dict[str, Any]:
     to_best = ((utilities - best) ** 2).sum(axis=1)
     to_fairest = ((utilities - fairest) ** 2).sum(axis=1)
     return {
-        "runs": len(start.runs),
+        "runs_considered": len(start.runs),
         "utilitarian": point(restarts, start.utilitarian),
         "rawlsian": point(restarts, start.rawlsian),
         "utilitarian_has_highest_mag_utility": bool(
-            best[mag] >= utilities[:, mag].max() - 1e-9
+            best[mag] >= utilities[:, mag].max() - SAME
         ),
         "share_of_runs_below_rawlsian_in_overall": float(
-            np.mean(overall < restarts.overall[start.rawlsian] - 1e-9)
+            np.mean(overall < restarts.overall[start.rawlsian] - SAME)
         ),
         "share_of_runs_nearer_to_utilitarian": float(np.mean(to_best < to_fairest)),
     }
@@ -201,9 +211,7 @@ def count_pairs(explored: Explored, name: str) -> dict[str, Any]:
         n_raising += len(first)
         n_with_useless += int((n_useful < 2).sum())
         n_of_useless += int((n_useful == 0).sum())
-    # Pairs of different examples, each with k - 1 targets.
-    n, targets = problem.n_samples, assignment.n_clusters - 1
-    n_pairs = n * (n - 1) // 2 * targets**2
+    n_pairs = possible_pairs(problem.n_samples, assignment.n_clusters)
     return {
         "single_moves": n_moves,
         "single_moves_that_raise": int(is_useful.sum()),
@@ -213,3 +221,8 @@ def count_pairs(explored: Explored, name: str) -> dict[str, Any]:
         "pairs_that_raise_of_useless_moves": n_of_useless,
         "seconds": time.perf_counter() - started,
     }
+
+
+def possible_pairs(n_samples: int, n_clusters: int) -> int:
+    """Pairs of different examples, each with every other cluster as its target."""
+    return n_samples * (n_samples - 1) // 2 * (n_clusters - 1) ** 2
