@@ -167,6 +167,19 @@ def test_bounds_leave_out_no_pair_that_is_the_best(seed, k, n_groups, weights):
     assert is_same_partition(few.labels, all_.labels)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_row_heavier_than_clusters_changes_nothing_that_is_selected(seed):
+    case = make_case(seed, 40, 4, 2)
+    case.weights[0] = 1000.0
+
+    few, all_ = (
+        select(R2Exhaustive(keep_all).generate(case.assignment), case.assignment)
+        for keep_all in (False, True)
+    )
+
+    assert as_pairs(few) == as_pairs(all_)
+
+
 def test_on_adult_bounds_leave_out_no_pair_that_is_the_best(golden):
     # After 300 steps the best pair costs less than many single moves do.
     for steps in (0, 300):

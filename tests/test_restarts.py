@@ -221,6 +221,17 @@ def test_utilitarian_is_the_lowest_inertia_and_rawlsian_the_highest_minimum(
     np.testing.assert_array_equal(restarts.least_advantaged == "Female", is_female)
 
 
+@pytest.mark.parametrize("apart", [1e3, 1e6, 1e8])
+def test_inertia_keeps_its_digits_where_clusters_are_far_apart(apart):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 2)) + apart * np.repeat([[0, 0], [1, 0], [0, 1]], 30, 0)
+
+    restarts = kmeans_restarts(X, 3, n_runs=1, init=[X[[0, 30, 60]]])
+
+    means = np.repeat([X[c : c + 30].mean(axis=0) for c in (0, 30, 60)], 30, axis=0)
+    assert restarts.inertia[0] == pytest.approx(((X - means) ** 2).sum(), rel=1e-6)
+
+
 def test_labels_are_those_of_the_data_as_it_was():
     X = np.random.default_rng(0).normal(size=(50, 3))
     restarts = kmeans_restarts(X, 4, n_runs=3, random_state=0)

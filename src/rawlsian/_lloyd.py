@@ -24,6 +24,9 @@ import numpy as np
 
 from rawlsian._kernels import _njit
 
+# A difference of this share of what it was taken from has lost three digits.
+CANCELLED = 1e-3
+
 
 @_njit
 def count_entries(X, shift, rows, ends):
@@ -257,19 +260,20 @@ def mean_costs(ends, columns, values, norms, groups, labels, counts, sums, costs
 
     Afresh from the labels, so that nothing of what rounding did on the way is in it:
     with counts n, sums S and squares Q of a group and m the mean of a cluster,
-    Q + sum_c (n m.m - 2 m.S).
+    Q + sum_c (n m.m - 2 m.S). Where that cancels most digits, distances are added up.
     OUT: costs[run]; counts (n_clusters, n_groups) and sums (d, n_clusters, n_groups).
     """
     n_features, n_clusters, n_groups = sums.shape
+    squares, means = np.zeros(n_groups), np.zeros((n_features, n_clusters))
     counts[:] = 0.0
     sums[:] = 0.0
-    costs[run] = 0.0
     for i in range(labels.shape[0]):
         c, g = labels[i], groups[i]
         counts[c, g] += 1.0
-        costs[run, g] += norms[i]
+        squares[g] += norms[i]
         for entry in range(ends[i], ends[i + 1]):
             sums[columns[entry], c, g] += values[entry]
+    costs[run] = squares
     for j in range(n_features):
         for c in range(n_clusters):
             size = total = 0.0
@@ -277,8 +281,15 @@ def mean_costs(ends, columns, values, norms, groups, labels, counts, sums, costs
                 size += counts[c, g]
                 total += sums[j, c, g]
             mean = total / size if size > 0.0 else 0.0
+            means[j, c] = mean
             for g in range(n_groups):
                 costs[run, g] += mean * (counts[c, g] * mean - 2.0 * sums[j, c, g])
+    if (costs[run] < CANCELLED * squares).any():
+        own = labels.reshape(-1, 1)
+        distances = squared_distances(ends, columns, values, own, 0, means)
+        costs[run] = 0.0
+        for i in range(labels.shape[0]):
+            costs[run, groups[i]] += distances[i]
     for g in range(n_groups):
         costs[run, g] /= counts[:, g].sum()
 

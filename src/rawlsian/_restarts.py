@@ -102,10 +102,11 @@ def kmeans_restarts(
 
     Each run is Lloyd's algorithm from its own initial centroids until no example
     changes its cluster, as ``KMeans(init=centroids, n_init=1, tol=0)`` of
-    scikit-learn does; a cluster that becomes empty is founded anew as there. (Where
-    an example is equally near to two centroids, rounding decides in both, and a run
-    may end elsewhere.) Runs are spread over threads, and neither their number nor
-    ``n_runs`` changes what a run leads to.
+    scikit-learn does; a cluster that becomes empty is founded anew as there, on the
+    example that fits worst. (Where an example is equally near to two centroids,
+    rounding decides in both, and a run may end elsewhere; so it may where taking the
+    worst fitting example empties another cluster.) Runs are spread over threads, and
+    neither their number nor ``n_runs`` changes what a run leads to.
 
     Parameters
     ----------

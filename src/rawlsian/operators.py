@@ -29,6 +29,7 @@ MOVES_A_BLOCK = 131_072
 MOVES_A_THREAD = 32_768
 PAIRS_A_BLOCK = 2_097_152
 PAIRS_A_THREAD = 32_768
+FIRSTS_A_BLOCK = 256
 FIRSTS_A_THREAD = 16
 
 # Bounds are computed in another way than what they bound, so that rounding may set them
@@ -213,11 +214,21 @@ def admitted_singles(assignment: Assignment) -> NDArray[np.int64]:
     return np.concatenate([np.empty(0, np.int64), *(singles for singles, _ in blocks)])
 
 
-def admitted_pairs(assignment: Assignment) -> Iterator[Moves]:
-    """Pairs of single moves that raise the lowest utility, as numbers of the two."""
+def admitted_pairs(
+    assignment: Assignment, *, lag_only: bool = False
+) -> Iterator[Moves]:
+    """Pairs of single moves that raise the lowest utility, as numbers of the two.
+
+    With ``lag_only`` those that raise the utility of the group that is lowest now,
+    whatever they do to the others.
+    """
     n_moves = assignment.problem.n_samples * (assignment.n_clusters - 1)
     examples, targets = decode_singles(assignment, np.arange(n_moves))
-    for pairs, _ in _search_pairs(assignment, examples, targets):
+    utilities = assignment.utilities.copy()
+    if lag_only:  # out of the lowest one's way
+        others = np.arange(len(utilities)) != np.argmin(utilities)
+        utilities[others] += 1e6 * (1 + assignment.problem.variance)
+    for pairs, _ in _search_pairs(assignment, examples, targets, utilities):
         yield np.divmod(pairs, n_moves)
 
 
@@ -291,6 +302,10 @@ def _search_promising_pairs(
     )  # fmt: skip
     costs, saved = np.empty(n_moves), np.empty(n_moves)
     _kernels.pairing_costs(*state, examples, targets, costs, saved)
+    if np.isinf(saved).mean() > 0.5:
+        # A row heavier than most clusters spoils the bound for nearly all.
+        yield from _search_pairs(assignment, examples, targets)
+        return
     limit = _most_to_pay(assignment)
     order = np.argsort(costs, kind="stable")
 
@@ -310,8 +325,14 @@ def _search_promising_pairs(
     with np.errstate(invalid="ignore"):
         is_too_dear = 2 * costs - saved >= limit
     places = np.flatnonzero(~is_too_dear[order])
-    places = np.concatenate([places[::2], places[1::2]])  # alike for two threads
-    blocks = run_in_chunks(find, len(places), smallest_chunk=FIRSTS_A_THREAD)
+    blocks = []
+    for first in range(0, max(len(places), 1), FIRSTS_A_BLOCK):
+
+        def find_block(start: int, stop: int, first: int = first) -> Block:
+            return find(first + start, first + stop)
+
+        n_places = min(len(places) - first, FIRSTS_A_BLOCK)
+        blocks += run_in_chunks(find_block, n_places, smallest_chunk=FIRSTS_A_THREAD)
     pairs, utilities = map(np.concatenate, zip(*blocks, strict=True))
     earliest_first = np.argsort(pairs, kind="stable")
     yield pairs[earliest_first], utilities[earliest_first]
@@ -336,12 +357,15 @@ def _search_pairs(
     assignment: Assignment,
     examples: NDArray[np.int64],
     targets: NDArray[np.int64],
+    utilities: NDArray[np.float64] | None = None,
 ) -> Iterator[Block]:
     """All pairs of the given moves that raise the lowest utility, in order.
 
-    Pair a < b has the number a n_moves + b.
+    Pair a < b has the number a n_moves + b. Utilities other than those of now may be
+    given, for moves to be judged by.
     """
     problem = assignment.problem
+    now = assignment.utilities if utilities is None else utilities
     distinct, rows = np.unique(examples, return_inverse=True)
     state = (
         problem.norms[distinct], problem.weights[distinct], problem.groups[distinct],
@@ -361,8 +385,8 @@ def _search_pairs(
         def find(start: int, stop: int, first: int = first) -> Block:
             start, stop = np.searchsorted(starts, (first + start, first + stop))
             pairs, utilities = _kernels.pair_moves(
-                problem.X, problem.shift, distinct, *state, assignment.utilities,
-                problem.group_sizes, problem.tolerance, rows, targets, start, stop,
+                problem.X, problem.shift, distinct, *state, now, problem.group_sizes,
+                problem.tolerance, rows, targets, start, stop,
             )  # fmt: skip
             return pairs, utilities
 

@@ -87,16 +87,14 @@ def _in_short(results: dict[str, Any]) -> str:
     rows = started(results)
     some = [row for row in rows if row["existence"]["runs_considered"] > 1]
     n_better = sum(is_better(row["existence"]) for row in some)
-    walks = apart(rows)
-    r1 = [traversal(row, "R1") for row in walks]
-    n_above = sum(
-        gain(t) > best_gain(row["existence"])
-        for row, t in zip(walks, r1, strict=True)
-    )  # fmt: skip
+    walks = [row for row in apart(rows) if is_better(row["existence"])]
+    n_below = sum(
+        gain(traversal(row, "R1")) < best_gain(row["existence"]) for row in walks
+    )
     return f"""
 **In short.** A k-means clustering that serves the less advantaged group better than the utilitarian one exists in {n_better} of
-{len(some)} samples. R1 and R2 walk to where both groups are level: in {n_above} of {len(walks)} samples R1 ends above the best
-such clustering, in the others below. {_best_of_all(results)}
+{len(some)} samples. R1 and R2 walk to where both groups are level. Where such a clustering exists and there is a way to go, R1 ends
+below it in {n_below} of {len(walks)} samples. {_best_of_all(results)}
 """
 
 

@@ -170,30 +170,38 @@ def path(trajectory: Trajectory) -> dict[str, list[float]]:
 
 
 def deviation(one: Trajectory, other: Trajectory) -> float | None:
-    """How far other strays from the way of one, in units of that way's length.
+    """How far two ways lie apart, as a share of how far one of them leads.
 
-    The largest distance of a point of other from the line that joins the points of
-    one, both in the utility space.
+    The largest distance of a point of either from the line that joins the points of
+    the other, both in the utility space.
     """
-    corners = one.utilities
-    length = float(np.linalg.norm(corners[-1] - corners[0]))
-    if one.n_iter == 0 or length == 0:
+    length = float(np.linalg.norm(one.utilities[-1] - one.utilities[0]))
+    if length == 0:
         return None
-    a, b = corners[:-1], corners[1:]
-    along = ((b - a) ** 2).sum(axis=1)
+    apart = max(_farthest(one, other), _farthest(other, one))
+    return apart / length
+
+
+def _farthest(points: Trajectory, line: Trajectory) -> float:
+    """The largest distance of one way's points from the line of the other."""
+    a, b = line.utilities, np.roll(line.utilities, -1, axis=0)
+    b[-1] = a[-1]  # the last point is a line to itself
+    along = np.maximum(((b - a) ** 2).sum(axis=1), np.finfo(float).tiny)
     farthest = 0.0
-    for p in other.utilities:
+    for p in points.utilities:
         share = np.clip(((p - a) * (b - a)).sum(axis=1) / along, 0, 1)
         nearest = a + share[:, None] * (b - a)
-        farthest = max(farthest, np.sqrt(((p - nearest) ** 2).sum(axis=1).min()))
-    return farthest / length
+        farthest = max(farthest, float(((p - nearest) ** 2).sum(axis=1).min()))
+    return float(np.sqrt(farthest))
 
 
 def count_pairs(explored: Explored, name: str) -> dict[str, Any]:
     """Every pair of moves at the start: which raise the lowest utility.
 
-    Tests what the paper's pruning takes for granted, that a move which does not raise
-    it alone does not raise it in a pair.
+    A pair can raise the utility of the group that is the LAG at the start and still
+    lower the lowest, where the other group falls below it. Tests what the paper's
+    pruning takes for granted, that a move which does not raise the lowest alone does
+    not raise it in a pair.
     """
     sample = explored.sample
     labels = explored.restarts.labels(explored.starts[name].utilitarian)
@@ -211,11 +219,15 @@ def count_pairs(explored: Explored, name: str) -> dict[str, Any]:
         n_raising += len(first)
         n_with_useless += int((n_useful < 2).sum())
         n_of_useless += int((n_useful == 0).sum())
+    n_raising_lag = sum(
+        len(first) for first, _ in admitted_pairs(assignment, lag_only=True)
+    )
     n_pairs = possible_pairs(problem.n_samples, assignment.n_clusters)
     return {
         "single_moves": n_moves,
         "single_moves_that_raise": int(is_useful.sum()),
         "pairs": n_pairs,
+        "pairs_that_lower_the_lag": n_pairs - n_raising_lag,
         "pairs_that_raise": n_raising,
         "pairs_that_raise_with_a_useless_move": n_with_useless,
         "pairs_that_raise_of_useless_moves": n_of_useless,
