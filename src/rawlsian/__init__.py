@@ -14,6 +14,8 @@ from rawlsian._version import __version__
 if TYPE_CHECKING:
     from rawlsian import datasets, metrics, operators, plotting, preprocessing, study
     from rawlsian._assignment import Assignment
+    from rawlsian._fair import SearchStep
+    from rawlsian._kmeans import FairLloyd, RawlsianKMeans
     from rawlsian._postprocessor import RawlsianPostprocessor
     from rawlsian._restarts import Restarts, kmeans_restarts
     from rawlsian._traverse import Operation, Step, Trajectory, select, traverse
@@ -44,12 +46,15 @@ __all__ = [
     "AnyOf",
     "Assignment",
     "Audit",
+    "FairLloyd",
     "Operation",
     "Operator",
     "Proposals",
     "R2Exhaustive",
+    "RawlsianKMeans",
     "RawlsianPostprocessor",
     "Restarts",
+    "SearchStep",
     "Step",
     "StudyConfig",
     "Trajectory",
@@ -81,6 +86,8 @@ __all__ = [
 
 _HOMES = {
     "_assignment": ["Assignment"],
+    "_fair": ["SearchStep"],
+    "_kmeans": ["FairLloyd", "RawlsianKMeans"],
     "_postprocessor": ["RawlsianPostprocessor"],
     "_restarts": ["Restarts", "kmeans_restarts"],
     "_traverse": ["Operation", "Step", "Trajectory", "select", "traverse"],

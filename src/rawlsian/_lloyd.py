@@ -27,6 +27,11 @@ from rawlsian._kernels import _njit
 # A difference of this share of what it was taken from has lost three digits.
 CANCELLED = 1e-3
 
+# How close the largest mean cost comes to the least that it can be for a partition,
+# and the least weight of a group: every cluster must have some mass.
+FAIR_TOLERANCE = 1e-10
+LEAST_WEIGHT = 1e-9
+
 
 @_njit
 def count_entries(X, shift, rows, ends):
@@ -125,11 +130,13 @@ def nearest_centers(
 
 @_njit
 def assign_rows(
-    shared, ends, columns, values, half_norms, centers, labels, sizes, sums, n_changed
-):
+    shared, ends, columns, values, weights, groups, half_norms, centers,
+    labels, sizes, sums, n_changed,
+):  # fmt: skip
     """Put each row in its nearest cluster, in every slot, and keep the sums up.
 
-    A label of -1 says that the row is in no cluster yet.
+    A label of -1 says that the row is in no cluster yet. Sizes and sums are kept by
+    group: lanes of group g begin at g n_lanes.
     OUT: labels, sizes, sums; n_changed, how many rows changed cluster in each slot.
     """
     n_lanes, n_slots = half_norms.shape[0], n_changed.shape[0]
@@ -144,6 +151,7 @@ def assign_rows(
             shared, ends, columns, values, i, half_norms, centers, partial, best,
             nearest,
         )  # fmt: skip
+        first, weight = groups[i] * n_lanes, weights[i]
         for slot in range(n_slots):
             old, new = labels[i, slot], nearest[slot]
             if new == old:
@@ -151,16 +159,16 @@ def assign_rows(
             labels[i, slot] = new
             n_changed[slot] += 1
             # Unsigned, or each use would look whether it counts from the end.
-            enter = np.uint64(new * n_slots + slot)
-            sizes[enter] += 1.0
+            enter = np.uint64(first + new * n_slots + slot)
+            sizes[enter] += weight
             for entry in range(ends[i], ends[i + 1]):
-                sums[columns[entry], enter] += values[entry]
+                sums[columns[entry], enter] += weight * values[entry]
             if old < 0:
                 continue
-            leave = np.uint64(old * n_slots + slot)
-            sizes[leave] -= 1.0
+            leave = np.uint64(first + old * n_slots + slot)
+            sizes[leave] -= weight
             for entry in range(ends[i], ends[i + 1]):
-                sums[columns[entry], leave] -= values[entry]
+                sums[columns[entry], leave] -= weight * values[entry]
 
 
 @_njit
@@ -314,6 +322,7 @@ def kmeans_runs(
     centers = np.empty_like(means)
     counts = np.empty((n_clusters, costs.shape[1]))
     group_sums = np.empty((n_features, n_clusters, costs.shape[1]))
+    weights, one_group = np.ones(last.shape[0]), np.zeros(last.shape[0], np.int32)
     running, age = np.arange(n_slots), np.zeros(n_slots, np.int64)
     for slot in range(n_slots):
         start_run(
@@ -323,8 +332,9 @@ def kmeans_runs(
     n_started, n_ended = n_slots, 0
     while n_ended < n_runs:
         assign_rows(
-            shared, *entries, half_norms, centers, labels, sizes, sums, n_changed
-        )
+            shared, *entries, weights, one_group, half_norms, centers,
+            labels, sizes, sums, n_changed,
+        )  # fmt: skip
         place_centers(sizes, sums, half_norms, means)
         for slot in range(n_slots):
             run = running[slot]
@@ -348,6 +358,259 @@ def kmeans_runs(
                     *entries, starts, given, n_started, slot,
                     labels, sizes, sums, half_norms, means,
                 )  # fmt: skip
+                running[slot] = n_started
+                n_started += 1
+        centers, means = means, centers
+
+
+# --- Fair centers ---
+#
+# Per slot there are group weights lambda on the simplex. The centers that are best for
+# sum_g lambda_g (mean cost of g) are the means in which a row of group g counts
+# lambda_g / N_g; the largest mean cost is least at the lambda where that sum, which is
+# concave in lambda, is largest (Ghadiri, Samadi and Vempala, 2021).
+
+
+@_njit
+def multiply_sums(sums, dots):
+    """dots[g, h, lane] = S_g . S_h, for h up to g.  OUT: dots."""
+    n_groups, _, n_lanes = dots.shape
+    dots[:] = 0.0
+    for j in range(sums.shape[0]):
+        for g in range(n_groups):
+            for h in range(g + 1):
+                a, b = g * n_lanes, h * n_lanes
+                for lane in range(n_lanes):
+                    dots[g, h, lane] += sums[j, a + lane] * sums[j, b + lane]
+
+
+@_njit
+def group_costs(group_weights, slot, n_slots, group_sizes, squares, sizes, dots, costs):
+    """Mean cost of each group at the centers of these group weights.
+
+    With z = sum_g a_g S_g / sum_g a_g n_g, a = lambda / N, the cost of g in a cluster
+    is Q_g - 2 z.S_g + n_g z.z.  OUT: costs.
+    """
+    n_groups, _, n_lanes = dots.shape
+    for g in range(n_groups):
+        costs[g] = squares[g]
+    for lane in range(slot, n_lanes, n_slots):
+        mass = norm = 0.0
+        for g in range(n_groups):
+            mass += group_weights[g] / group_sizes[g] * sizes[g * n_lanes + lane]
+        if mass <= 0.0:
+            continue
+        for g in range(n_groups):
+            dot = 0.0
+            for h in range(n_groups):
+                both = dots[max(g, h), min(g, h), lane]
+                dot += group_weights[h] / group_sizes[h] * both
+            norm += group_weights[g] / group_sizes[g] * dot
+            costs[g] -= 2.0 * dot / mass
+        for g in range(n_groups):
+            costs[g] += sizes[g * n_lanes + lane] * norm / (mass * mass)
+    for g in range(n_groups):
+        costs[g] /= group_sizes[g]
+
+
+@_njit
+def shift_weight(
+    giver, taker, slot, n_slots, group_sizes, squares, sizes, dots, group_weights, costs
+):
+    """Move weight from one group to another until their costs are equal.
+
+    The taker costs more. The difference falls as weight moves, so it is a search for
+    a root: false position, with the Illinois rule for the end that stays.
+    OUT: group_weights, costs.
+    """
+    whole = group_weights[giver] + group_weights[taker]
+    low, high = group_weights[taker], whole - LEAST_WEIGHT
+    at_low, at_high, side = costs[taker] - costs[giver], 0.0, 0
+    for step in range(100):
+        at = high
+        if step > 0:
+            at = (low * at_high - high * at_low) / (at_high - at_low)
+        if not low < at <= high:
+            at = 0.5 * (low + high)
+        group_weights[taker], group_weights[giver] = at, whole - at
+        group_costs(
+            group_weights, slot, n_slots, group_sizes, squares, sizes, dots, costs
+        )
+        difference = costs[taker] - costs[giver]
+        if abs(difference) <= FAIR_TOLERANCE * costs[taker] or high - low < 1e-15:
+            return
+        if difference > 0.0:
+            if step == 0:  # even all of it is not enough
+                return
+            low, at_low = at, difference
+            at_high *= 0.5 if side == 1 else 1.0
+            side = 1
+        else:
+            high, at_high = at, difference
+            at_low *= 0.5 if side == -1 and step > 0 else 1.0
+            side = -1
+
+
+@_njit
+def fair_weights(
+    slot, n_slots, group_sizes, squares, sizes, dots, group_weights, costs
+):
+    """Group weights whose centers make the largest mean cost least.
+
+    Weight moves from the group with the lowest cost to the one with the highest until
+    the largest cost is within FAIR_TOLERANCE of sum_g lambda_g cost_g, below which it
+    cannot be. Returns the largest cost.
+    IN and OUT: group_weights; OUT: costs.
+    """
+    n_groups = group_sizes.shape[0]
+    group_costs(group_weights, slot, n_slots, group_sizes, squares, sizes, dots, costs)
+    for _ in range(200):
+        taker, giver, bound = np.argmax(costs), -1, 0.0
+        for g in range(n_groups):
+            bound += group_weights[g] * costs[g]
+            can_give = group_weights[g] > 2.0 * LEAST_WEIGHT and g != taker
+            if can_give and (giver < 0 or costs[g] < costs[giver]):
+                giver = g
+        if giver < 0 or costs[taker] - bound <= FAIR_TOLERANCE * costs[taker]:
+            break
+        shift_weight(
+            giver, taker, slot, n_slots, group_sizes, squares, sizes, dots,
+            group_weights, costs,
+        )  # fmt: skip
+    return costs.max()
+
+
+@_njit
+def place_fair_centers(pull, sizes, sums, half_norms, centers):
+    """Move the centers to the means in which group g counts pull[g]; NaN if empty.
+
+    OUT: half_norms, centers.
+    """
+    n_features, n_lanes = centers.shape
+    n_groups = pull.shape[0] // n_lanes
+    mass = np.zeros(n_lanes)
+    for lane in range(n_groups * n_lanes):
+        mass[lane % n_lanes] += pull[lane] * sizes[lane]
+    half_norms[:] = 0.0
+    for j in range(n_features):
+        for lane in range(n_lanes):
+            centers[j, lane] = 0.0
+        for g in range(n_groups):
+            first = g * n_lanes
+            for lane in range(n_lanes):
+                centers[j, lane] += pull[first + lane] * sums[j, first + lane]
+        for lane in range(n_lanes):
+            mean = centers[j, lane] / mass[lane]
+            centers[j, lane] = mean
+            half_norms[lane] += 0.5 * mean * mean
+
+
+@_njit
+def refill(
+    ends, columns, values, weights, groups, pull, labels, slot, centers, half_norms,
+    means,
+):  # fmt: skip
+    """Put centers that are not numbers on the rows that cost most.
+
+    IN: centers, from which the labels come. OUT: half_norms, means, both of this slot.
+    """
+    n_features, n_lanes = centers.shape
+    n_slots = labels.shape[1]
+    distances = squared_distances(ends, columns, values, labels, slot, centers)
+    for i in range(labels.shape[0]):
+        distances[i] *= weights[i] * pull[groups[i] * n_lanes + slot]
+    for lane in range(slot, n_lanes, n_slots):
+        if half_norms[lane] == half_norms[lane]:
+            continue
+        far = np.argmax(distances)
+        distances[far] = -1.0
+        half_norms[lane] = 0.0
+        for j in range(n_features):
+            means[j, lane] = 0.0
+        for entry in range(ends[far], ends[far + 1]):
+            means[columns[entry], lane] += values[entry]
+        for j in range(n_features):
+            half_norms[lane] += 0.5 * means[j, lane] ** 2
+
+
+@_njit
+def fair_runs(
+    shared, ends, columns, values, weights, groups, group_sizes, squares, given,
+    n_slots, max_iter, patience, ceiling, objectives, group_weights, found, n_iter,
+):  # fmt: skip
+    """Run Fair-Lloyd from each of given, of shape (n_runs, n_clusters, n_features).
+
+    Nearest centers and fair centers in turn, until no row changes its cluster. A run
+    whose largest mean cost after ``patience`` iterations is above ``ceiling`` ends.
+    OUT: per run, objectives (the largest mean cost), group_weights, found (centers)
+    and n_iter.
+    """
+    n_runs, n_clusters, n_features = given.shape
+    n_samples, n_groups, n_lanes = len(weights), len(group_sizes), n_clusters * n_slots
+    entries = (ends, columns, values)
+    labels, n_changed = np.empty((n_samples, n_slots), np.int32), np.empty(n_slots)
+    sizes, sums = (
+        np.empty(n_groups * n_lanes),
+        np.empty((n_features, n_groups * n_lanes)),
+    )
+    half_norms, means = np.empty(n_lanes), np.empty((n_features, n_lanes))
+    centers, pull = np.empty_like(means), np.ones(n_groups * n_lanes)
+    dots, costs = np.empty((n_groups, n_groups, n_lanes)), np.empty(n_groups)
+    balance = np.full((n_slots, n_groups), 1.0 / n_groups)
+    running, age = np.arange(n_slots), np.zeros(n_slots, np.int64)
+    no_starts = np.empty((n_runs, n_clusters), np.int64)
+    for slot in range(n_slots):
+        start_run(
+            *entries, no_starts, given, slot, slot,
+            labels, sizes, sums, half_norms, centers,
+        )  # fmt: skip
+        sums[:, slot::n_slots] = 0.0
+        sizes[slot::n_slots] = 0.0
+    n_started, n_ended = n_slots, 0
+    while n_ended < n_runs:
+        assign_rows(
+            shared, *entries, weights, groups, half_norms, centers,
+            labels, sizes, sums, n_changed,
+        )  # fmt: skip
+        multiply_sums(sums, dots)
+        for slot in range(n_slots):
+            if running[slot] >= 0:
+                objectives[running[slot]] = fair_weights(
+                    slot, n_slots, group_sizes, squares, sizes, dots, balance[slot],
+                    costs,
+                )  # fmt: skip
+                for lane in range(slot, n_groups * n_lanes, n_slots):
+                    g = lane // n_lanes
+                    pull[lane] = balance[slot, g] / group_sizes[g]
+        place_fair_centers(pull, sizes, sums, half_norms, means)
+        for slot in range(n_slots):
+            run = running[slot]
+            age[slot] += 1
+            if run < 0:
+                continue
+            for lane in range(slot, n_lanes, n_slots):
+                if half_norms[lane] != half_norms[lane]:
+                    refill(
+                        *entries, weights, groups, pull, labels, slot, centers,
+                        half_norms, means,
+                    )  # fmt: skip
+            is_hopeless = age[slot] == patience and objectives[run] > ceiling
+            if n_changed[slot] > 0 and age[slot] < max_iter and not is_hopeless:
+                continue
+            n_ended += 1
+            n_iter[run] = age[slot]
+            group_weights[run] = balance[slot]
+            for c in range(n_clusters):
+                found[run, c] = means[:, c * n_slots + slot]
+            running[slot], age[slot] = -1, 0
+            if n_started < n_runs:
+                balance[slot] = 1.0 / n_groups
+                start_run(
+                    *entries, no_starts, given, n_started, slot,
+                    labels, sizes, sums, half_norms, means,
+                )  # fmt: skip
+                sums[:, slot::n_slots] = 0.0
+                sizes[slot::n_slots] = 0.0
                 running[slot] = n_started
                 n_started += 1
         centers, means = means, centers

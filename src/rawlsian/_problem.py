@@ -147,6 +147,8 @@ def clear_errors_of_x(X: Any) -> Iterator[None]:
     except (TypeError, ValueError) as error:
         reason = str(error).split("\n")[0].rstrip(".:")
         advice = " Fill or drop missing values." if "NaN" in reason else ""
+        if "Expected 2D" in reason:
+            advice = " Reshape your data to have a row for each example."
         raise type(error)(
             f"X must be a dense matrix of finite numbers, a row an example: "
             f"{reason}.{advice}"

@@ -52,7 +52,7 @@ class Restarts:
     overall: NDArray[np.float64]
     n_iter: NDArray[np.int64]
     _problem: Problem
-    _entries: _Entries
+    _entries: Entries
     _init: NDArray[Any]
 
     def __repr__(self) -> str:
@@ -153,7 +153,7 @@ def kmeans_restarts(
             f"n_clusters={n_clusters} is more than the {problem.n_samples} rows of X; "
             "ask for fewer clusters."
         )
-    entries = _list_entries(problem)
+    entries = list_entries(problem)
     starts = _check_init(init, problem, (n_runs, n_clusters), random_state)
     chunks: list[_Chunk] = []
     runs_a_block = n_threads() * max(ROWS_A_BLOCK // problem.n_samples, 2)
@@ -181,7 +181,7 @@ def kmeans_restarts(
     )
 
 
-class _Entries(NamedTuple):
+class Entries(NamedTuple):
     """The rows of X as the kernels read them, in an order of their own.
 
     Row ``rows[place]`` of X is at a place in it; ``places[row]`` is the place of a row.
@@ -205,7 +205,7 @@ class _Chunk(NamedTuple):
     n_iter: NDArray[np.int64]
 
 
-def _list_entries(problem: Problem) -> _Entries:
+def list_entries(problem: Problem) -> Entries:
     """Rows sorted by the columns with the fewest values: one-hot columns lead."""
     X, shift = problem.X, problem.shift
     looked_at = np.sort(X[:: len(X) // ROWS_LOOKED_AT + 1], axis=0)
@@ -217,14 +217,23 @@ def _list_entries(problem: Problem) -> _Entries:
     _lloyd.list_entries(X, shift, rows, order, ends, columns, values, shared)
     places = np.empty_like(rows)
     places[rows] = np.arange(len(rows))
-    return _Entries(
+    return Entries(
         rows, places, shared, ends, columns, values,
         problem.norms[rows], problem.groups[rows],
     )  # fmt: skip
 
 
+def slots_for(n_slots: int, problem: Problem, n_clusters: int) -> int:
+    """That many slots, or as many as fit in the cache.
+
+    A slot should see several runs, as it idles when there are none left.
+    """
+    most = LARGEST_CENTERS // (n_clusters * int(problem.X.shape[1]))
+    return max(min(n_slots, most, MOST_SLOTS), 1)
+
+
 def _run(
-    problem: Problem, entries: _Entries, init: NDArray[Any], start: int, stop: int
+    problem: Problem, entries: Entries, init: NDArray[Any], start: int, stop: int
 ) -> _Chunk:
     """Make the runs from start to stop."""
     init = init[start:stop]
@@ -235,9 +244,7 @@ def _run(
         init = entries.places[init]
     n_runs, n_clusters = init.shape
     n_features = problem.X.shape[1]
-    # A slot should see several runs, as it idles when there are none left.
-    most = LARGEST_CENTERS // (n_clusters * n_features)
-    n_slots = max(min(n_runs // 8, most, MOST_SLOTS), 1)
+    n_slots = slots_for(n_runs // 8, problem, n_clusters)
     last, last_labels = np.empty((2, problem.n_samples), np.int32)
     costs, n_iter = np.empty((n_runs, problem.n_groups)), np.empty(n_runs, np.int64)
     _lloyd.kmeans_runs(

@@ -1,0 +1,190 @@
+"""Free centers that serve the worst-off group best: many runs, and a search.
+
+Socially fair k-means (Ghadiri, Samadi and Vempala, 2021) minimises the largest mean
+squared distance of a group over centers that may lie anywhere. Fair-Lloyd takes nearest
+centers and fair centers in turn, each of which lowers it; the search crosses the ends
+of such runs with each other, as HG-means does for k-means (Gribel and Vidal, 2019).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from rawlsian import _lloyd
+from rawlsian._problem import Problem
+from rawlsian._restarts import Entries, list_entries, slots_for
+from rawlsian._threads import run_in_chunks
+
+# Of the search: how many solutions are kept, how many are made of them at a time, how
+# often one of their centers goes to a random example, and when a run is given up.
+POPULATION = 16
+CROSSINGS_A_BATCH = 32
+SHARE_MUTATED = 0.3
+PATIENCE = 2
+GIVE_UP_ABOVE = 1.02
+
+# Largest costs closer than this, as a share, are of one solution.
+SAME = 1e-9
+
+RUNS_A_THREAD = 4
+
+
+class Solutions(NamedTuple):
+    """Ends of runs: ``objectives`` are the largest mean costs; the rest is by run."""
+
+    objectives: NDArray[np.float64]
+    group_weights: NDArray[np.float64]
+    centers: NDArray[np.float64]
+    n_iter: NDArray[np.int64]
+
+    def take(self, runs: list[int]) -> Solutions:
+        """Those of some runs."""
+        parts: Any = (part[runs] for part in self)
+        return Solutions(*parts)
+
+    def join(self, others: Solutions) -> Solutions:
+        """Those of both."""
+        parts: Any = map(np.concatenate, zip(self, others, strict=True))
+        return Solutions(*parts)
+
+
+class SearchStep(NamedTuple):
+    """What a callback is told.
+
+    Attributes
+    ----------
+    n_done, n_runs : int
+        Number of runs done, and of all runs.
+    largest_cost : float
+        The lowest largest mean group cost so far.
+    """
+
+    n_done: int
+    n_runs: int
+    largest_cost: float
+
+
+Callback = Callable[[SearchStep], object]
+
+
+class FairRuns:
+    """Runs of Fair-Lloyd on one problem, of which X is kept as entries."""
+
+    def __init__(self, problem: Problem, max_iter: int) -> None:
+        self.problem = problem
+        self.max_iter = max_iter
+        self.entries: Entries = list_entries(problem)
+        squares = problem.weights * problem.norms
+        self.squares = np.bincount(problem.groups, squares, problem.n_groups)
+
+    def run(
+        self, init: NDArray[np.float64], *, patience: int = 0, ceiling: float = np.inf
+    ) -> Solutions:
+        """Fair-Lloyd from each of init, centers of shape (n_runs, k, d), shifted."""
+        problem, entries = self.problem, self.entries
+        weights = problem.weights[entries.rows]
+        n_runs, n_clusters, _ = init.shape
+
+        def find(start: int, stop: int) -> Solutions:
+            n = stop - start
+            solutions = Solutions(
+                np.empty(n), np.empty((n, problem.n_groups)),
+                np.empty_like(init[start:stop]), np.empty(n, np.int64),
+            )  # fmt: skip
+            _lloyd.fair_runs(
+                entries.shared, entries.ends, entries.columns, entries.values, weights,
+                entries.groups, problem.group_sizes, self.squares, init[start:stop],
+                slots_for(n, problem, n_clusters), self.max_iter, patience, ceiling,
+                *solutions,
+            )  # fmt: skip
+            return solutions
+
+        first, *others = run_in_chunks(find, n_runs, smallest_chunk=RUNS_A_THREAD)
+        for solutions in others:
+            first = first.join(solutions)
+        return first
+
+
+def random_centers(
+    problem: Problem, n_runs: int, n_clusters: int, rng: np.random.RandomState
+) -> NDArray[np.float64]:
+    """Initial centers: different examples that have weight, if there are enough."""
+    rows = np.flatnonzero(problem.weights > 0)
+    replace = len(rows) < n_clusters
+    drawn = [rng.choice(rows, n_clusters, replace=replace) for _ in range(n_runs)]
+    centers: NDArray[np.float64] = problem.X[np.array(drawn)] - problem.shift
+    return centers
+
+
+def search(
+    runs: FairRuns,
+    n_clusters: int,
+    *,
+    n_init: int,
+    n_crossings: int,
+    rng: np.random.RandomState,
+    callback: Callback | None = None,
+) -> tuple[Solutions, bool]:
+    """The best solution found, and whether the search was interrupted.
+
+    Independent runs first; then the best of them are crossed with each other, and with
+    what comes of that. Ctrl-C ends it with what there is, after the first runs.
+    """
+    n_runs = n_init + n_crossings
+    best = _fittest(runs.run(random_centers(runs.problem, n_init, n_clusters, rng)))
+    for n_done in range(n_init, n_runs, CROSSINGS_A_BATCH):
+        try:
+            if callback is not None:
+                callback(SearchStep(n_done, n_runs, float(best.objectives[0])))
+            n_children = min(CROSSINGS_A_BATCH, n_runs - n_done)
+            children = _children(best, runs.problem, n_children, rng)
+            ceiling = GIVE_UP_ABOVE * float(best.objectives[-1])
+            best = _fittest(
+                best.join(runs.run(children, patience=PATIENCE, ceiling=ceiling))
+            )
+        except KeyboardInterrupt:
+            return best.take([0]), True
+    if callback is not None:
+        callback(SearchStep(n_runs, n_runs, float(best.objectives[0])))
+    return best.take([0]), False
+
+
+def _fittest(solutions: Solutions) -> Solutions:
+    """The best that differ from each other, best first."""
+    kept: list[int] = []
+    for run in np.argsort(solutions.objectives, kind="stable").tolist():
+        last = solutions.objectives[kept[-1]] if kept else -np.inf
+        if not kept or solutions.objectives[run] > last * (1 + SAME):
+            kept.append(run)
+        if len(kept) == POPULATION:
+            break
+    return solutions.take(kept)
+
+
+def _children(
+    parents: Solutions, problem: Problem, n_children: int, rng: np.random.RandomState
+) -> NDArray[np.float64]:
+    """Centers made of two parents', paired off by distance, one of each pair.
+
+    A parent is the better of two drawn at random. Now and then one of the centers is
+    put on a random example instead.
+    """
+    n_parents, n_clusters = parents.centers.shape[:2]
+    rows = np.flatnonzero(problem.weights > 0)
+    children = np.empty((n_children, *parents.centers.shape[1:]))
+    for child in children:
+        mother, father = rng.randint(n_parents, size=(2, 2)).min(axis=1)
+        ours, theirs = parents.centers[mother], parents.centers[father]
+        apart = ((ours[:, None] - theirs) ** 2).sum(axis=2)
+        left, right = linear_sum_assignment(apart)
+        is_ours = rng.random_sample((n_clusters, 1)) < 0.5
+        child[:] = np.where(is_ours, ours[left], theirs[right])
+        if rng.random_sample() < SHARE_MUTATED:
+            row = rows[rng.randint(len(rows))]
+            child[rng.randint(n_clusters)] = problem.X[row] - problem.shift
+    return children

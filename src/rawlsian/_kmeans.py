@@ -1,0 +1,401 @@
+"""Estimators with free centers: RawlsianKMeans, and FairLloyd to compare it with."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rawlsian._fair import Callback, FairRuns, Solutions, search
+from rawlsian._problem import MaxDistance, Problem, clear_errors_of_x
+
+
+class _FreeCenters(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+):
+    """What both estimators share: all but the search."""
+
+    n_clusters: int
+    max_distance: MaxDistance
+    max_iter: int
+    random_state: Any
+
+    def fit(
+        self,
+        X: Any,
+        y: object = None,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Any:
+        """Find centers that make the largest mean cost of a group small.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The examples: dense and numeric.
+        y : ignored
+            Here for the sake of scikit-learn's conventions.
+        sensitive_features : array-like of shape (n_samples,) or (n_samples, n_columns)
+            The group of each example; several columns mean their intersections.
+            ``None`` means one group: then it is k-means.
+        sample_weight : array-like of shape (n_samples,), default=None
+            A row of weight w counts as w people.
+
+        Returns
+        -------
+        object
+            The fitted estimator itself.
+        """
+        with clear_errors_of_x(X):
+            checked = validate_data(
+                self, X, dtype=np.float64, order="C", ensure_min_samples=2
+            )
+        self._check_counts(len(checked))
+        problem = Problem.from_arrays(
+            checked, sensitive_features, sample_weight=sample_weight,
+            max_distance=self.max_distance,
+        )  # fmt: skip
+        runs = FairRuns(problem, self.max_iter)
+        best, is_interrupted = self._search(runs, check_random_state(self.random_state))
+        if is_interrupted:
+            warnings.warn(
+                "Interrupted; cluster_centers_ are the best found so far.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        self._describe(problem, best)
+        return self
+
+    def _search(
+        self, runs: FairRuns, rng: np.random.RandomState
+    ) -> tuple[Solutions, bool]:
+        raise NotImplementedError
+
+    def _check_counts(self, n_samples: int) -> None:
+        for name in self._counts:
+            value, least = getattr(self, name), int(name != "n_crossings")
+            if not isinstance(value, Integral) or int(value) < least:
+                raise ValueError(
+                    f"{name} must be a whole number, {least} or more, got {value!r}."
+                )
+        if self.n_clusters > n_samples:
+            raise ValueError(
+                f"n_clusters={self.n_clusters} is more than the {n_samples} rows of X "
+                f"(n_samples={n_samples}); ask for fewer clusters."
+            )
+
+    _counts: tuple[str, ...] = ("n_clusters", "n_init", "max_iter")
+
+    def _describe(self, problem: Problem, best: Solutions) -> None:
+        """What was found, all of it computed afresh from the centers."""
+        self.cluster_centers_ = best.centers[0] + problem.shift
+        self.labels_, distances = _nearest(problem.X, self.cluster_centers_)
+        self.groups_ = problem.group_names
+        self.group_weights_ = best.group_weights[0]
+        self.group_costs_ = _group_means(problem, distances)
+        self.group_utilities_ = problem.max_distance - self.group_costs_
+        self.inertia_ = float(problem.weights @ distances)
+        self.n_iter_ = int(best.n_iter[0])
+
+    @property
+    def _n_features_out(self) -> int:
+        n_clusters: int = self.cluster_centers_.shape[0]
+        return n_clusters
+
+    def predict(self, X: Any) -> NDArray[np.int32]:
+        """Give each example its nearest center.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Examples, seen in ``fit`` or not.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The cluster of each.
+        """
+        return _nearest(self._check_new(X), self.cluster_centers_)[0]
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Give the distance of each example to every center.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Examples, seen in ``fit`` or not.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_clusters)
+            Euclidean distances, not squared, as of ``KMeans``.
+        """
+        distances: NDArray[np.float64] = euclidean_distances(
+            self._check_new(X), self.cluster_centers_
+        )
+        return distances
+
+    def score(
+        self,
+        X: Any,
+        y: object = None,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """Minus the largest mean squared distance of a group to the nearest centers.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Examples, seen in ``fit`` or not.
+        y : ignored
+            Here for the sake of scikit-learn's conventions.
+        sensitive_features : array-like of shape (n_samples,) or (n_samples, n_columns)
+            The group of each example; ``None`` means one group.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How many people each example stands for.
+
+        Returns
+        -------
+        float
+            The score; higher is better.
+        """
+        checked = self._check_new(X)
+        problem = Problem.from_arrays(
+            checked, sensitive_features, sample_weight=sample_weight
+        )
+        distances = _nearest(checked, self.cluster_centers_)[1]
+        return -float(_group_means(problem, distances).max())
+
+    def _check_new(self, X: Any) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        with clear_errors_of_x(X):
+            checked: NDArray[np.float64] = validate_data(
+                self, X, dtype=np.float64, order="C", reset=False
+            )
+        return checked
+
+
+class FairLloyd(_FreeCenters):
+    """Fair-Lloyd: socially fair k-means from independent random starts.
+
+    Nearest centers and fair centers in turn, until no example changes its cluster
+    [1]_. Fair centers make the largest mean squared distance of a group least for the
+    partition: they are the means in which an example of group g counts lambda_g / N_g,
+    with one lambda on the simplex for all clusters. The best run is the one with the
+    lowest largest cost.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters.
+    n_init : int, default=10
+        Number of runs, each from different random examples.
+    max_distance : "auto" or float, default="auto"
+        Utility is this less the mean squared distance; it changes nothing else.
+    max_iter : int, default=300
+        Limit on the iterations of a run.
+    random_state : int, RandomState instance or None, default=None
+        Seed.
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        The centers.
+    labels_ : ndarray of shape (n_samples,)
+        The nearest center of each example.
+    groups_ : ndarray of shape (n_groups,)
+        Names of the groups, sorted.
+    group_costs_, group_utilities_ : ndarray of shape (n_groups,)
+        Mean squared distance of each group to its nearest centers, and ``max_distance``
+        less that.
+    group_weights_ : ndarray of shape (n_groups,)
+        Lambda: how much each group weighs in the centers; it sums to 1.
+    inertia_ : float
+        Sum of squared distances to the nearest centers.
+    n_iter_ : int
+        Number of iterations of the best run.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where X had any.
+
+    See Also
+    --------
+    RawlsianKMeans : Finds better centers in less time.
+
+    References
+    ----------
+    .. [1] M. Ghadiri, S. Samadi, S. Vempala, "Socially Fair k-Means Clustering", 2021,
+       arXiv:2006.10085.
+
+    Examples
+    --------
+    >>> from rawlsian import FairLloyd
+    >>> X = [[0.0], [1.0], [2.0], [6.0], [7.0]]
+    >>> fair = FairLloyd(2, random_state=0)
+    >>> fair.fit(X, sensitive_features=list("aabbb")).group_costs_.round(3)
+    array([0.5, 0.5])
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        n_init: int = 10,
+        max_distance: MaxDistance = "auto",
+        max_iter: int = 300,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_init = n_init
+        self.max_distance = max_distance
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def _search(
+        self, runs: FairRuns, rng: np.random.RandomState
+    ) -> tuple[Solutions, bool]:
+        return search(runs, self.n_clusters, n_init=self.n_init, n_crossings=0, rng=rng)
+
+
+class RawlsianKMeans(_FreeCenters):
+    """K-means for the worst-off group: the centers may lie anywhere.
+
+    Searches the centers for which the largest mean squared distance of a group to its
+    nearest centers is least, and so the lowest group utility highest. Runs of
+    Fair-Lloyd from random starts are crossed with each other: two of them give the
+    centers from which the next run starts.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters.
+    n_init : int, default=64
+        Number of random starts.
+    n_crossings : int, default=320
+        Number of runs that start from centers of earlier ones.
+    max_distance : "auto" or float, default="auto"
+        Utility is this less the mean squared distance; it changes nothing else.
+    max_iter : int, default=300
+        Limit on the iterations of a run.
+    random_state : int, RandomState instance or None, default=None
+        Seed. The same seed gives the same centers on any number of threads.
+    callback : callable, default=None
+        Called with a ``SearchStep`` now and then: ``n_done``, ``n_runs`` and
+        ``largest_cost``.
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        The centers.
+    labels_ : ndarray of shape (n_samples,)
+        The nearest center of each example.
+    groups_ : ndarray of shape (n_groups,)
+        Names of the groups, sorted.
+    group_costs_, group_utilities_ : ndarray of shape (n_groups,)
+        Mean squared distance of each group to its nearest centers, and ``max_distance``
+        less that.
+    group_weights_ : ndarray of shape (n_groups,)
+        Lambda: how much each group weighs in the centers; it sums to 1. A group whose
+        cost is below the largest weighs next to nothing.
+    inertia_ : float
+        Sum of squared distances to the nearest centers.
+    n_iter_ : int
+        Number of iterations of the best run.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where X had any.
+
+    See Also
+    --------
+    FairLloyd : Independent starts only, as published.
+    RawlsianPostprocessor : Centers are means, and labels need not be nearest.
+
+    Notes
+    -----
+    For the partition that it ends with, the centers are the best there are to a share
+    of 1e-10. That no other partition is better is not guaranteed: the problem is hard.
+    Only the worst-off group counts: among solutions equal for it, any may be found.
+    Ctrl-C ends the search with the best so far.
+
+    References
+    ----------
+    M. Ghadiri, S. Samadi, S. Vempala, "Socially Fair k-Means Clustering", 2021,
+    arXiv:2006.10085. D. Gribel, T. Vidal, "HG-means: A scalable hybrid genetic
+    algorithm for minimum sum-of-squares clustering", 2019, arXiv:1804.09813.
+
+    Examples
+    --------
+    >>> from rawlsian import RawlsianKMeans, load_adult
+    >>> adult = load_adult(sample=500, random_state=576)
+    >>> fair = RawlsianKMeans(5, max_distance=adult.max_distance, random_state=0)
+    >>> fair.fit(adult.data, sensitive_features=adult.sensitive_features).groups_
+    array(['Female', 'Male'], dtype='<U6')
+    >>> fair.group_utilities_.round(3)
+    array([7.18, 7.18])
+    """
+
+    _counts = ("n_clusters", "n_init", "n_crossings", "max_iter")
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        n_init: int = 64,
+        n_crossings: int = 320,
+        max_distance: MaxDistance = "auto",
+        max_iter: int = 300,
+        random_state: Any = None,
+        callback: Callback | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_init = n_init
+        self.n_crossings = n_crossings
+        self.max_distance = max_distance
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.callback = callback
+
+    def _search(
+        self, runs: FairRuns, rng: np.random.RandomState
+    ) -> tuple[Solutions, bool]:
+        return search(
+            runs, self.n_clusters, n_init=self.n_init, n_crossings=self.n_crossings,
+            rng=rng, callback=self.callback,
+        )  # fmt: skip
+
+
+def _nearest(
+    X: NDArray[np.float64], centers: NDArray[np.float64]
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """The nearest center of each row, ties to the lower, and its squared distance."""
+    labels = np.empty(len(X), np.int32)
+    least = np.full(len(X), np.inf)
+    for c, center in enumerate(centers):
+        distances = ((X - center) ** 2).sum(axis=1)
+        labels[distances < least] = c
+        np.minimum(least, distances, out=least)
+    return labels, least
+
+
+def _group_means(problem: Problem, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    sums = np.bincount(problem.groups, problem.weights * values, problem.n_groups)
+    means: NDArray[np.float64] = sums / problem.group_sizes
+    return means

@@ -1,0 +1,406 @@
+"""Free centers: fair centers are the best for a partition, and the search finds it."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy.optimize import brentq, minimize, minimize_scalar
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from cases import NICE, cases, make_case
+from rawlsian import FairLloyd, RawlsianKMeans, _fair
+from rawlsian._fair import FairRuns
+from rawlsian._problem import Problem
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def expected_to_fail(estimator):
+    return {
+        "check_sample_weight_equivalence_on_dense_data": "as for KMeans: starts are "
+        "drawn among rows, so that other rows mean other starts"
+    }
+
+
+@parametrize_with_checks(
+    [FairLloyd(3, n_init=2), RawlsianKMeans(3, n_crossings=10)],
+    expected_failed_checks=expected_to_fail,
+)
+def test_scikit_learn_s_checks_pass(estimator, check):
+    check(estimator)
+
+
+def costs_of(case, labels, centers):
+    """Mean cost of each group."""
+    distances = ((case.X - centers[labels]) ** 2).sum(axis=1)
+    sizes = np.bincount(case.groups, case.weights)
+    return np.bincount(case.groups, case.weights * distances) / sizes
+
+
+def weighted_centers(case, labels, group_weights, old):
+    """Means in which a row of group g counts lambda_g / N_g; old where nobody is."""
+    sizes = np.bincount(case.groups, case.weights)
+    pull = case.weights * (np.asarray(group_weights) / sizes)[case.groups]
+    centers = old.copy()
+    for c in np.unique(labels):
+        rows = labels == c
+        if pull[rows].sum() > 0:
+            centers[c] = np.average(case.X[rows], axis=0, weights=pull[rows])
+    return centers
+
+
+def nearest(X, centers):
+    return ((X[:, None] - centers) ** 2).sum(axis=2).argmin(axis=1)
+
+
+def run(case, init, **options):
+    """One run of Fair-Lloyd from centers of its own; centers as they are."""
+    runs = FairRuns(case.problem, options.pop("max_iter", 300))
+    shift = case.problem.shift
+    found = runs.run((init - shift)[None], **options).take([0])
+    return found._replace(centers=found.centers + shift)
+
+
+def some_centers(case, seed):
+    rng = np.random.default_rng(seed)
+    k = int(case.labels.max()) + 1
+    rows = rng.choice(np.flatnonzero(case.weights > 0), k, replace=False)
+    return case.X[rows]
+
+
+# --- Fair centers of a partition ---
+
+
+@settings(max_examples=80)
+@given(cases(rows=NICE, n=(4, 12), k=(1, 3), groups=(1, 4)), SEEDS)
+def test_fair_centers_are_as_good_as_those_of_a_convex_solver(case, seed):
+    assume((case.weights > 0).sum() > case.labels.max())
+    init = some_centers(case, seed)
+    labels = nearest(case.X, init)
+
+    found = run(case, init, max_iter=1)
+
+    reached = costs_of(case, labels, found.centers[0]).max()
+    assert found.objectives[0] == pytest.approx(reached, rel=1e-7, abs=1e-9)
+    assert reached <= convex_solution(case, labels, init) * (1 + 1e-6) + 1e-9
+
+
+def convex_solution(case, labels, init):
+    """The least largest cost over centers, by a general solver."""
+    shape, scale = init.shape, case.X.mean(axis=0)
+
+    def costs(z):
+        return costs_of(case, labels, z[:-1].reshape(shape) + scale)
+
+    begin = weighted_centers(case, labels, np.ones(case.groups.max() + 1), init)
+    t = costs_of(case, labels, begin).max()
+    solved = minimize(
+        lambda z: z[-1],
+        np.append((begin - scale).ravel(), t),
+        constraints={"type": "ineq", "fun": lambda z: z[-1] - costs(z)},
+        method="SLSQP",
+        options={"maxiter": 300, "ftol": 1e-12},
+    )
+    return costs(solved.x).max()
+
+
+@given(cases(rows=NICE, n=(4, 30), k=(1, 4), groups=(2, 4)), SEEDS)
+def test_one_lambda_for_all_clusters_proves_the_centers_the_best(case, seed):
+    # For every lambda on the simplex, the least of sum_g lambda_g cost_g over centers
+    # is a bound on the largest cost of any centers for this partition.
+    assume((case.weights > 0).sum() > case.labels.max())
+    init = some_centers(case, seed)
+    labels = nearest(case.X, init)
+
+    found = run(case, init, max_iter=1)
+    group_weights, centers = found.group_weights[0], found.centers[0]
+
+    assert group_weights.sum() == pytest.approx(1)
+    assert (group_weights > 0).all()
+    used = np.unique(labels[case.weights > 0])
+    expected = weighted_centers(case, labels, group_weights, centers)
+    np.testing.assert_allclose(centers[used], expected[used], rtol=1e-6, atol=1e-6)
+    costs = costs_of(case, labels, centers)
+    assert group_weights @ costs >= costs.max() * (1 - 1e-8) - 1e-9
+
+
+# --- Fair-Lloyd ---
+
+
+def reference_fair_lloyd(case, centers):
+    """Two groups: nearest centers and a root search for lambda, in turn."""
+    labels = None
+    for _ in range(300):
+        old, labels = labels, nearest(case.X, centers)
+        if old is not None and (labels == old).all():
+            return labels
+        start = centers
+
+        def at(share, labels=labels, start=start):
+            return weighted_centers(case, labels, [share, 1 - share], start)
+
+        def difference(share, labels=labels, at=at):
+            costs = costs_of(case, labels, at(share))
+            return costs[0] - costs[1]
+
+        low, high = 1e-9, 1 - 1e-9
+        if difference(high) >= 0:
+            share = high
+        elif difference(low) <= 0:
+            share = low
+        else:
+            share = brentq(difference, low, high, xtol=1e-15, rtol=1e-14)
+        centers = at(share)
+    raise AssertionError
+
+
+@settings(max_examples=60)
+@given(cases(rows=NICE, n=(6, 40), k=(1, 4), groups=(2, 2)), SEEDS)
+def test_a_run_is_fair_lloyd_from_its_start(case, seed):
+    assume((case.weights > 0).sum() > case.labels.max())
+    init = some_centers(case, seed)
+    assume(len(np.unique(nearest(case.X, init)[case.weights > 0])) == len(init))
+    expected = reference_fair_lloyd(case, init)
+    assume(len(np.unique(expected[case.weights > 0])) == len(init))
+
+    found = run(case, init)
+
+    assert nearest(case.X, found.centers[0]).tolist() == expected.tolist()
+
+
+@given(cases(rows=NICE, n=(8, 30), k=(2, 4), groups=(1, 4)), SEEDS)
+def test_every_iteration_lowers_the_largest_cost(case, seed):
+    assume((case.weights > 0).sum() > case.labels.max())
+    init = some_centers(case, seed)
+    objectives = [
+        run(case, init, max_iter=n).objectives[0] for n in range(1, 8)
+    ]  # fmt: skip
+
+    assert (np.diff(objectives) <= 1e-8 * objectives[0] + 1e-12).all()
+
+
+def test_the_best_run_is_the_one_with_the_lowest_largest_cost(golden):
+    fitted = FairLloyd(5, n_init=30, random_state=0)
+    fitted.fit(golden.X, sensitive_features=golden.sex)
+
+    problem = Problem.from_arrays(golden.X, golden.sex)
+    rng = np.random.RandomState(0)
+    init = _fair.random_centers(problem, 30, 5, rng)
+    objectives = FairRuns(problem, 300).run(init).objectives
+    assert fitted.group_costs_.max() == pytest.approx(objectives.min(), rel=1e-9)
+
+
+def test_a_run_above_the_ceiling_is_given_up(golden):
+    problem = Problem.from_arrays(golden.X, golden.sex)
+    runs = FairRuns(problem, 300)
+    init = _fair.random_centers(problem, 8, 5, np.random.RandomState(0))
+
+    whole, given_up = runs.run(init), runs.run(init, patience=2, ceiling=0.0)
+
+    assert (given_up.n_iter == 2).all()
+    assert (whole.n_iter > 2).all()
+
+
+def test_a_center_that_nobody_is_near_goes_to_the_row_that_costs_most():
+    case = make_case(0, 12, 2, 2)
+    init = np.array([case.X[0], case.X[0] + 1000])
+
+    found = run(case, init)
+
+    assert len(np.unique(nearest(case.X, found.centers[0]))) == 2
+
+
+# --- The search ---
+
+
+def partitions(n, k):
+    """Every way to give n rows to k clusters, up to their names, none empty."""
+    for labels in itertools.product(range(k), repeat=n):
+        if list(dict.fromkeys(labels)) == list(range(k)):
+            yield np.array(labels)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_on_small_data_the_search_finds_what_brute_force_does(k):
+    n_found = 0
+    for seed in range(20):
+        case = make_case(seed, 7, k, 2)
+        fitted = RawlsianKMeans(k, n_init=20, n_crossings=40, random_state=0)
+        fitted.fit(case.X, sensitive_features=case.groups)
+        best = min(
+            least_cost_of_two_groups(case, labels) for labels in partitions(7, k)
+        )
+        assert fitted.group_costs_.max() >= best - 1e-9
+        n_found += fitted.group_costs_.max() <= best * (1 + 1e-6) + 1e-9
+
+    assert n_found == 20
+
+
+def least_cost_of_two_groups(case, labels):
+    """The largest of sum_g lambda_g cost_g, in which it is concave.
+
+    In a cluster with shares a and b of the two groups, whose means are D apart
+    (squared), the best center costs l a (1 - l) b D / (l a + (1 - l) b) besides what
+    the groups cost at their own means.
+    """
+    base, terms = np.zeros(2), []
+    for c in range(labels.max() + 1):
+        shares, means = [], []
+        for g in range(2):
+            rows = case.X[(labels == c) & (case.groups == g)]
+            shares.append(len(rows) / (case.groups == g).sum())
+            means.append(rows.mean(axis=0) if len(rows) else np.zeros(case.X.shape[1]))
+            base[g] += ((rows - means[g]) ** 2).sum() / (case.groups == g).sum()
+        terms.append((*shares, ((means[0] - means[1]) ** 2).sum()))
+    a, b, apart = np.array(terms).T
+
+    def dual(share):
+        mass = share * a + (1 - share) * b
+        between = share * a * (1 - share) * b * apart / mass
+        return share * base[0] + (1 - share) * base[1] + between.sum()
+
+    solved = minimize_scalar(
+        lambda share: -dual(share), bounds=(1e-9, 1 - 1e-9), method="bounded",
+        options={"xatol": 1e-12},
+    )  # fmt: skip
+    return -solved.fun
+
+
+def test_the_search_does_better_than_as_many_independent_starts(golden):
+    lone = FairLloyd(5, n_init=200, random_state=0)
+    crossed = RawlsianKMeans(5, n_init=40, n_crossings=160, random_state=0)
+
+    costs = [
+        fitted.fit(golden.X, sensitive_features=golden.sex).group_costs_.max()
+        for fitted in (lone, crossed)
+    ]
+
+    assert costs[1] < costs[0]
+
+
+def test_with_one_group_it_is_k_means(golden):
+    theirs = KMeans(5, n_init=30, random_state=0).fit(golden.X).inertia_
+
+    ours = RawlsianKMeans(5, random_state=0).fit(golden.X)
+
+    assert ours.inertia_ <= theirs * (1 + 1e-9)
+    assert ours.group_weights_.tolist() == [1.0]
+
+
+def test_what_it_stores_belongs_together(golden):
+    fitted = RawlsianKMeans(5, n_crossings=32, max_distance=8.0, random_state=0)
+    fitted.fit(golden.X, sensitive_features=golden.sex)
+
+    X = golden.X
+    assert fitted.labels_.tolist() == fitted.predict(X).tolist()
+    assert fitted.labels_.tolist() == fitted.transform(X).argmin(axis=1).tolist()
+    distances = fitted.transform(X).min(axis=1) ** 2
+    for g, name in enumerate(fitted.groups_):
+        cost = distances[golden.sex == name].mean()
+        assert fitted.group_costs_[g] == pytest.approx(cost)
+    np.testing.assert_allclose(fitted.group_utilities_, 8.0 - fitted.group_costs_)
+    assert fitted.inertia_ == pytest.approx(distances.sum())
+    score = fitted.score(X, sensitive_features=golden.sex)
+    assert score == pytest.approx(-fitted.group_costs_.max())
+    assert fitted.get_feature_names_out()[0] == "rawlsiankmeans0"
+
+
+def test_a_row_of_weight_two_is_two_rows():
+    case = make_case(0, 40, 3, 2)
+    weights = np.random.default_rng(0).integers(1, 4, size=40)
+    rows = np.repeat(np.arange(40), weights)
+    options = {"n_init": 60, "n_crossings": 200, "random_state": 0}
+
+    weighted = RawlsianKMeans(3, **options).fit(
+        case.X, sensitive_features=case.groups, sample_weight=weights
+    )
+    repeated = RawlsianKMeans(3, **options).fit(
+        case.X[rows], sensitive_features=case.groups[rows]
+    )
+
+    np.testing.assert_allclose(weighted.group_costs_, repeated.group_costs_, rtol=1e-8)
+
+
+def test_threads_and_slots_change_nothing(golden, monkeypatch):
+    def fit():
+        fitted = RawlsianKMeans(4, n_crossings=64, random_state=1)
+        return fitted.fit(golden.X, sensitive_features=golden.sex).cluster_centers_
+
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "1")
+    alone = fit()
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "3")
+    monkeypatch.setattr("rawlsian._restarts.MOST_SLOTS", 3)
+
+    np.testing.assert_array_equal(fit(), alone)
+
+
+def test_three_groups_and_more_are_served(golden):
+    groups = np.arange(len(golden.X)) % 5
+
+    fitted = RawlsianKMeans(4, n_crossings=64, random_state=0)
+    fitted.fit(golden.X, sensitive_features=groups)
+
+    # The groups that weigh something cost the same, the others less.
+    weighs = fitted.group_weights_ > 1e-6
+    costs = fitted.group_costs_
+    np.testing.assert_allclose(costs[weighs], costs.max(), rtol=1e-6)
+    assert (costs <= costs.max()).all()
+
+
+def test_a_callback_is_told_how_far_it_is(golden):
+    steps = []
+    fitted = RawlsianKMeans(
+        3, n_init=8, n_crossings=70, random_state=0, callback=steps.append
+    )
+
+    fitted.fit(golden.X, sensitive_features=golden.sex)
+
+    assert [step.n_done for step in steps] == [8, 40, 72, 78]
+    assert {step.n_runs for step in steps} == {78}
+    costs = [step.largest_cost for step in steps]
+    assert costs == sorted(costs, reverse=True)
+    assert fitted.group_costs_.max() == pytest.approx(costs[-1], rel=1e-8)
+
+
+def test_ctrl_c_keeps_the_best_so_far(golden):
+    def stop(step):
+        if step.n_done > 40:
+            raise KeyboardInterrupt
+
+    fitted = RawlsianKMeans(3, n_init=8, random_state=0, callback=stop)
+
+    with pytest.warns(ConvergenceWarning, match="the best found so far"):
+        fitted.fit(golden.X, sensitive_features=golden.sex)
+
+    assert fitted.cluster_centers_.shape == (3, 42)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_clusters": 0}, "n_clusters must be a whole number, 1 or more, got 0"),
+        ({"n_clusters": 6}, "n_clusters=6 is more than the 5 rows of X"),
+        ({"n_init": 0}, "n_init must be a whole number, 1 or more, got 0"),
+        ({"n_crossings": -1}, "n_crossings must be a whole number, 0 or more, got -1"),
+        ({"max_iter": 1.5}, "max_iter must be a whole number, 1 or more, got 1.5"),
+    ],
+)
+def test_bad_parameters_are_told_in_one_sentence(options, message):
+    fitted = RawlsianKMeans(**{"n_clusters": 2, **options})
+
+    with pytest.raises(ValueError, match=message):
+        fitted.fit(np.random.default_rng(0).normal(size=(5, 2)))
+
+
+def test_more_clusters_than_different_rows_leaves_nothing_to_pay():
+    X = np.repeat([[0.0], [1.0], [2.0]], 4, axis=0)
+
+    fitted = RawlsianKMeans(5, n_init=4, n_crossings=8, random_state=0)
+
+    assert fitted.fit(X, sensitive_features=list("ab") * 6).inertia_ == 0
