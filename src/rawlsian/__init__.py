@@ -12,13 +12,22 @@ from typing import TYPE_CHECKING, Any
 from rawlsian._version import __version__
 
 if TYPE_CHECKING:
-    from rawlsian import datasets, metrics, operators, plotting, preprocessing, study
+    from rawlsian import (
+        bounds,
+        datasets,
+        metrics,
+        operators,
+        plotting,
+        preprocessing,
+        study,
+    )
     from rawlsian._assignment import Assignment
     from rawlsian._fair import SearchStep
     from rawlsian._kmeans import FairLloyd, RawlsianKMeans
     from rawlsian._postprocessor import RawlsianPostprocessor
     from rawlsian._restarts import Restarts, kmeans_restarts
     from rawlsian._traverse import Operation, Step, Trajectory, select, traverse
+    from rawlsian.bounds import Bound, BoundStep, group_bound, proved_bound
     from rawlsian.datasets import load_adult
     from rawlsian.metrics import (
         Audit,
@@ -46,6 +55,8 @@ __all__ = [
     "AnyOf",
     "Assignment",
     "Audit",
+    "Bound",
+    "BoundStep",
     "FairLloyd",
     "Operation",
     "Operator",
@@ -61,7 +72,9 @@ __all__ = [
     "UnitDistanceEncoder",
     "__version__",
     "audit",
+    "bounds",
     "datasets",
+    "group_bound",
     "group_utilities",
     "kmeans_restarts",
     "least_advantaged",
@@ -75,6 +88,7 @@ __all__ = [
     "plot_utility_space",
     "plotting",
     "preprocessing",
+    "proved_bound",
     "run_study",
     "select",
     "skyline",
@@ -91,6 +105,7 @@ _HOMES = {
     "_postprocessor": ["RawlsianPostprocessor"],
     "_restarts": ["Restarts", "kmeans_restarts"],
     "_traverse": ["Operation", "Step", "Trajectory", "select", "traverse"],
+    "bounds": ["Bound", "BoundStep", "group_bound", "proved_bound"],
     "datasets": ["load_adult"],
     "metrics": [
         "Audit",

@@ -131,13 +131,14 @@ def nearest_centers(
 @_njit
 def assign_rows(
     shared, ends, columns, values, weights, groups, half_norms, centers,
-    labels, sizes, sums, n_changed,
+    labels, members, sizes, sums, n_changed,
 ):  # fmt: skip
     """Put each row in its nearest cluster, in every slot, and keep the sums up.
 
-    A label of -1 says that the row is in no cluster yet. Sizes and sums are kept by
-    group: lanes of group g begin at g n_lanes.
-    OUT: labels, sizes, sums; n_changed, how many rows changed cluster in each slot.
+    A label of -1 says that the row is in no cluster yet. Members (a count of rows),
+    sizes (of their weights) and sums are kept by group: lanes of group g begin at
+    g n_lanes. Where the last member leaves, nothing is left of rounding.
+    OUT: labels, members, sizes, sums; n_changed, how many rows changed in each slot.
     """
     n_lanes, n_slots = half_norms.shape[0], n_changed.shape[0]
     most_entries = 0
@@ -160,15 +161,20 @@ def assign_rows(
             n_changed[slot] += 1
             # Unsigned, or each use would look whether it counts from the end.
             enter = np.uint64(first + new * n_slots + slot)
+            members[enter] += 1
             sizes[enter] += weight
             for entry in range(ends[i], ends[i + 1]):
                 sums[columns[entry], enter] += weight * values[entry]
             if old < 0:
                 continue
             leave = np.uint64(first + old * n_slots + slot)
+            members[leave] -= 1
             sizes[leave] -= weight
             for entry in range(ends[i], ends[i + 1]):
                 sums[columns[entry], leave] -= weight * values[entry]
+            if members[leave] == 0:
+                sizes[leave] = 0.0
+                sums[:, leave] = 0.0
 
 
 @_njit
@@ -189,20 +195,23 @@ def place_centers(sizes, sums, half_norms, centers):
 @_njit
 def start_run(
     ends, columns, values, starts, given, run, slot,
-    labels, sizes, sums, half_norms, centers,
+    labels, members, sizes, sums, half_norms, centers,
 ):  # fmt: skip
     """Put the initial centers of a run and no row into a slot.
 
     They are given[run], or the rows starts[run] where none are given.
-    OUT: labels, sizes, sums, half_norms, centers, all of this slot.
+    OUT: labels, members, sizes, sums, half_norms, centers, all of this slot.
     """
     n_features, n_slots = centers.shape[0], labels.shape[1]
     labels[:, slot] = -1
-    for c in range(starts.shape[1]):
-        lane = c * n_slots + slot
-        sizes[lane] = half_norms[lane] = 0.0
+    for lane in range(slot, sizes.shape[0], n_slots):
+        members[lane], sizes[lane] = 0, 0.0
         for j in range(n_features):
             sums[j, lane] = 0.0
+    for c in range(starts.shape[1]):
+        lane = c * n_slots + slot
+        half_norms[lane] = 0.0
+        for j in range(n_features):
             centers[j, lane] = given[run, c, j] if len(given) > 0 else 0.0
         if len(given) == 0:
             i = starts[run, c]
@@ -318,6 +327,7 @@ def kmeans_runs(
     n_lanes = n_clusters * n_slots
     labels, n_changed = np.empty((last.shape[0], n_slots), np.int32), np.empty(n_slots)
     sizes, sums = np.empty(n_lanes), np.empty((n_features, n_lanes))
+    members = np.empty(n_lanes, np.int64)
     half_norms, means = np.empty(n_lanes), np.empty((n_features, n_lanes))
     centers = np.empty_like(means)
     counts = np.empty((n_clusters, costs.shape[1]))
@@ -327,13 +337,13 @@ def kmeans_runs(
     for slot in range(n_slots):
         start_run(
             *entries, starts, given, slot, slot,
-            labels, sizes, sums, half_norms, centers,
+            labels, members, sizes, sums, half_norms, centers,
         )  # fmt: skip
     n_started, n_ended = n_slots, 0
     while n_ended < n_runs:
         assign_rows(
             shared, *entries, weights, one_group, half_norms, centers,
-            labels, sizes, sums, n_changed,
+            labels, members, sizes, sums, n_changed,
         )  # fmt: skip
         place_centers(sizes, sums, half_norms, means)
         for slot in range(n_slots):
@@ -356,7 +366,7 @@ def kmeans_runs(
             if n_started < n_runs:
                 start_run(
                     *entries, starts, given, n_started, slot,
-                    labels, sizes, sums, half_norms, means,
+                    labels, members, sizes, sums, half_norms, means,
                 )  # fmt: skip
                 running[slot] = n_started
                 n_started += 1
@@ -520,7 +530,7 @@ def refill(
     for i in range(labels.shape[0]):
         distances[i] *= weights[i] * pull[groups[i] * n_lanes + slot]
     for lane in range(slot, n_lanes, n_slots):
-        if half_norms[lane] == half_norms[lane]:
+        if np.isfinite(half_norms[lane]):
             continue
         far = np.argmax(distances)
         distances[far] = -1.0
@@ -553,6 +563,7 @@ def fair_runs(
         np.empty(n_groups * n_lanes),
         np.empty((n_features, n_groups * n_lanes)),
     )
+    members = np.empty(n_groups * n_lanes, np.int64)
     half_norms, means = np.empty(n_lanes), np.empty((n_features, n_lanes))
     centers, pull = np.empty_like(means), np.ones(n_groups * n_lanes)
     dots, costs = np.empty((n_groups, n_groups, n_lanes)), np.empty(n_groups)
@@ -562,15 +573,13 @@ def fair_runs(
     for slot in range(n_slots):
         start_run(
             *entries, no_starts, given, slot, slot,
-            labels, sizes, sums, half_norms, centers,
+            labels, members, sizes, sums, half_norms, centers,
         )  # fmt: skip
-        sums[:, slot::n_slots] = 0.0
-        sizes[slot::n_slots] = 0.0
     n_started, n_ended = n_slots, 0
     while n_ended < n_runs:
         assign_rows(
             shared, *entries, weights, groups, half_norms, centers,
-            labels, sizes, sums, n_changed,
+            labels, members, sizes, sums, n_changed,
         )  # fmt: skip
         multiply_sums(sums, dots)
         for slot in range(n_slots):
@@ -589,7 +598,7 @@ def fair_runs(
             if run < 0:
                 continue
             for lane in range(slot, n_lanes, n_slots):
-                if half_norms[lane] != half_norms[lane]:
+                if not np.isfinite(half_norms[lane]):
                     refill(
                         *entries, weights, groups, pull, labels, slot, centers,
                         half_norms, means,
@@ -607,10 +616,8 @@ def fair_runs(
                 balance[slot] = 1.0 / n_groups
                 start_run(
                     *entries, no_starts, given, n_started, slot,
-                    labels, sizes, sums, half_norms, means,
+                    labels, members, sizes, sums, half_norms, means,
                 )  # fmt: skip
-                sums[:, slot::n_slots] = 0.0
-                sizes[slot::n_slots] = 0.0
                 running[slot] = n_started
                 n_started += 1
         centers, means = means, centers

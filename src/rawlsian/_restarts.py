@@ -146,8 +146,8 @@ def kmeans_restarts(
     array([1, 1, 1, 0, 0], dtype=int32)
     """
     problem = Problem.from_arrays(X, sensitive_features, max_distance=max_distance)
-    _check_count(n_runs, "n_runs")
-    _check_count(n_clusters, "n_clusters")
+    check_count(n_runs, "n_runs")
+    check_count(n_clusters, "n_clusters")
     if n_clusters > problem.n_samples:
         raise ValueError(
             f"n_clusters={n_clusters} is more than the {problem.n_samples} rows of X; "
@@ -299,6 +299,7 @@ def _generator(random_state: Any) -> np.random.Generator:
         ) from error
 
 
-def _check_count(value: object, name: str) -> None:
+def check_count(value: object, name: str) -> None:
+    """Refuse what is not a whole number of 1 or more."""
     if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < 1:
         raise ValueError(f"{name} must be a whole number, 1 or more, got {value!r}.")

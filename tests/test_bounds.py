@@ -1,0 +1,136 @@
+"""Bounds: what is proved is never above what can be reached."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cases import make_case
+from rawlsian import RawlsianKMeans, bounds, group_bound, proved_bound
+from test_kmeans import least_cost_of_two_groups, partitions
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize("rows", ["continuous", "grid", "duplicates"])
+def test_the_proved_bound_is_never_above_the_optimum(k, rows):
+    for seed in range(12):
+        case = make_case(seed, 7, k, 2, rows=rows)
+        best = min(
+            least_cost_of_two_groups(case, labels) for labels in partitions(7, k)
+        )
+
+        bound = proved_bound(
+            case.X, case.groups, n_clusters=k, max_iter=40, random_state=0
+        )
+
+        assert bound.is_proved
+        assert bound.cost <= best * (1 + 1e-12) + 1e-12
+
+
+def test_any_group_weights_give_a_bound():
+    case = make_case(1, 7, 2, 2)
+    best = min(least_cost_of_two_groups(case, labels) for labels in partitions(7, 2))
+
+    for weights in ([1, 0], [0, 1], [1, 1], [3, 1]):
+        bound = proved_bound(
+            case.X, case.groups, n_clusters=2, group_weights=weights, max_iter=40
+        )
+        assert bound.cost <= best * (1 + 1e-12) + 1e-12
+
+
+def test_on_adult_the_proved_bound_is_close(golden):
+    fitted = RawlsianKMeans(5, random_state=0)
+    cost = fitted.fit(golden.X, sensitive_features=golden.sex).group_costs_.max()
+    steps = []
+
+    bound = proved_bound(
+        golden.X, golden.sex, n_clusters=5, group_weights=fitted.group_weights_,
+        max_distance=8.0, max_iter=20, time_limit=1000, callback=steps.append,
+    )  # fmt: skip
+
+    assert bound.kind == "semidefinite"
+    assert 0.97 * cost < bound.cost <= cost
+    assert bound.utility == pytest.approx(8.0 - bound.cost)
+    assert [step.n_iter for step in steps] == [10, 20]
+
+
+def test_merged_rows_still_give_a_bound(golden):
+    fitted = RawlsianKMeans(5, random_state=0)
+    cost = fitted.fit(golden.X, sensitive_features=golden.sex).group_costs_.max()
+    options = {"group_weights": fitted.group_weights_, "max_iter": 10}
+
+    merged = proved_bound(
+        golden.X, golden.sex, n_clusters=5, max_rows=100, random_state=0, **options
+    )
+
+    assert merged.kind in ("merged", "spectral")
+    assert 0.5 * cost < merged.cost < cost
+
+
+def test_a_row_of_weight_two_is_two_rows():
+    case = make_case(0, 20, 3, 2)
+    weights = np.arange(20) % 3 + 1
+    rows = np.repeat(np.arange(20), weights)
+    options = {"n_clusters": 3, "group_weights": [0.4, 0.6], "max_iter": 30}
+
+    weighted = proved_bound(case.X, case.groups, sample_weight=weights, **options)
+    repeated = proved_bound(case.X[rows], case.groups[rows], **options)
+
+    assert weighted.cost == pytest.approx(repeated.cost, rel=1e-6)
+
+
+def test_ctrl_c_and_the_time_limit_leave_a_bound(golden):
+    def stop(step):
+        raise KeyboardInterrupt
+
+    options = {"n_clusters": 5, "group_weights": [0.1, 0.9]}
+
+    stopped = proved_bound(golden.X, golden.sex, callback=stop, **options)
+    in_a_hurry = proved_bound(golden.X, golden.sex, time_limit=0, **options)
+
+    assert stopped.is_proved
+    assert stopped.cost == pytest.approx(in_a_hurry.cost, rel=1e-9)
+    assert stopped.cost > 0
+
+
+def test_no_group_is_served_better_than_the_group_bound_says(golden):
+    bound = group_bound(
+        golden.X, golden.sex, n_clusters=5, max_distance=8.0, random_state=0
+    )
+    fitted = RawlsianKMeans(5, max_distance=8.0, random_state=0)
+    fitted.fit(golden.X, sensitive_features=golden.sex)
+
+    assert not bound.is_proved
+    assert fitted.group_utilities_.min() <= bound.utility
+    # METHOD: the best found is within a thousandth of it on this sample.
+    assert fitted.group_utilities_.min() > bound.utility - 0.001
+
+
+def test_a_group_with_no_more_people_than_clusters_costs_nothing():
+    bound = group_bound([[0.0], [1.0], [5.0]], list("aab"), n_clusters=2)
+
+    assert bound.cost == 0
+
+
+def test_projecting_keeps_the_sum_and_the_limits():
+    values = bounds._clip_to_sum(np.array([-1.0, 0.2, 0.9, 3.0]), 2)
+
+    assert values.sum() == pytest.approx(2)
+    assert values.min() >= 0
+    assert values.max() <= 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_clusters": 0}, "n_clusters must be a whole number, 1 or more, got 0"),
+        ({"group_weights": [1]}, "group_weights must be 2 numbers that are not neg"),
+        ({"group_weights": [1, -1]}, "group_weights must be 2 numbers"),
+        ({"group_weights": [0, 0]}, "group_weights must be 2 numbers"),
+    ],
+)
+def test_bad_input_is_told_in_one_sentence(options, message):
+    case = make_case(0, 8, 2, 2)
+
+    with pytest.raises(ValueError, match=message):
+        proved_bound(case.X, case.groups, **{"n_clusters": 2, **options})
