@@ -14,7 +14,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from cases import NICE, cases, make_case
-from rawlsian import FairLloyd, RawlsianKMeans, _fair
+from rawlsian import (
+    FairLloyd,
+    RawlsianKMeans,
+    _fair,
+    group_utilities,
+    traverse,
+)
 from rawlsian._fair import FairRuns
 from rawlsian._problem import Problem
 
@@ -29,7 +35,11 @@ def expected_to_fail(estimator):
 
 
 @parametrize_with_checks(
-    [FairLloyd(3, n_init=2), RawlsianKMeans(3, n_crossings=10)],
+    [
+        FairLloyd(3, n_init=2),
+        RawlsianKMeans(3, n_crossings=10),
+        RawlsianKMeans(3, centers="mean", n_init=8, n_crossings=10),
+    ],
     expected_failed_checks=expected_to_fail,
 )
 def test_scikit_learn_s_checks_pass(estimator, check):
@@ -388,6 +398,7 @@ def test_ctrl_c_keeps_the_best_so_far(golden):
         ({"n_clusters": 6}, "n_clusters=6 is more than the 5 rows of X"),
         ({"n_init": 0}, "n_init must be a whole number, 1 or more, got 0"),
         ({"n_crossings": -1}, "n_crossings must be a whole number, 0 or more, got -1"),
+        ({"centers": "median"}, "centers must be 'free' or 'mean', got 'median'"),
         ({"max_iter": 1.5}, "max_iter must be a whole number, 1 or more, got 1.5"),
     ],
 )
@@ -404,3 +415,73 @@ def test_more_clusters_than_different_rows_leaves_nothing_to_pay():
     fitted = RawlsianKMeans(5, n_init=4, n_crossings=8, random_state=0)
 
     assert fitted.fit(X, sensitive_features=list("ab") * 6).inertia_ == 0
+
+
+# --- Mean centers ---
+
+
+@pytest.mark.parametrize(("k", "n_groups"), [(2, 2), (3, 2), (2, 3)])
+def test_on_small_data_mean_centers_find_what_brute_force_does(k, n_groups):
+    n_found = 0
+    for seed in range(20):
+        case = make_case(seed, 7, k, n_groups)
+        fitted = RawlsianKMeans(k, centers="mean", max_distance=10.0, random_state=0)
+        fitted.fit(case.X, sensitive_features=case.groups)
+        best = max(
+            case.reference.utilities(labels).min() for labels in partitions(7, k)
+        )
+        reached = fitted.group_utilities_.min()
+        assert reached <= best + 1e-9
+        n_found += reached > best - 1e-9
+
+    assert n_found >= 15  # seen: 16 to 20 of 20
+
+
+def test_what_it_stores_with_mean_centers_belongs_together(golden):
+    fitted = RawlsianKMeans(5, centers="mean", max_distance=8.0, random_state=0)
+    fitted.fit(golden.X, sensitive_features=golden.sex)
+
+    expected = group_utilities(golden.X, fitted.labels_, golden.sex, max_distance=8.0)
+    np.testing.assert_allclose(fitted.group_utilities_, expected, rtol=1e-12)
+    np.testing.assert_allclose(fitted.group_costs_, 8.0 - expected, rtol=1e-9)
+    for c in range(5):
+        mean = golden.X[fitted.labels_ == c].mean(axis=0)
+        np.testing.assert_allclose(fitted.cluster_centers_[c], mean, atol=1e-12)
+    own = fitted.cluster_centers_[fitted.labels_]
+    assert fitted.inertia_ == pytest.approx(((golden.X - own) ** 2).sum())
+    assert fitted.trajectory_.labels.tolist() == fitted.labels_.tolist()
+    assert not hasattr(fitted, "group_weights_")
+
+
+def test_mean_centers_end_higher_than_r1_from_k_means(golden):
+    labels = KMeans(5, n_init=10, random_state=0).fit(golden.X).labels_
+    walked = traverse(golden.X, labels, golden.sex, max_distance=8.0)
+
+    fitted = RawlsianKMeans(5, centers="mean", max_distance=8.0, random_state=0)
+    fitted.fit(golden.X, sensitive_features=golden.sex)
+
+    assert fitted.group_utilities_.min() > walked.utilities[-1].min()
+
+
+def test_free_centers_serve_the_worst_off_group_no_worse_than_means(golden):
+    lowest = [
+        RawlsianKMeans(5, centers=centers, max_distance=8.0, random_state=0)
+        .fit(golden.X, sensitive_features=golden.sex)
+        .group_utilities_.min()
+        for centers in ("free", "mean")
+    ]
+
+    assert lowest[0] > lowest[1]
+
+
+def test_mean_centers_take_weights():
+    case = make_case(0, 30, 3, 2)
+    weights = np.random.default_rng(0).integers(1, 4, size=30)
+
+    fitted = RawlsianKMeans(3, centers="mean", max_distance=9.0, random_state=0)
+    fitted.fit(case.X, sensitive_features=case.groups, sample_weight=weights)
+
+    expected = group_utilities(
+        case.X, fitted.labels_, case.groups, sample_weight=weights, max_distance=9.0
+    )
+    np.testing.assert_allclose(fitted.group_utilities_, expected, rtol=1e-12)

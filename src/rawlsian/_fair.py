@@ -130,7 +130,7 @@ def search(
     rng: np.random.RandomState,
     callback: Callback | None = None,
 ) -> tuple[Solutions, bool]:
-    """The best solution found, and whether the search was interrupted.
+    """The best solutions found, best first, and whether the search was interrupted.
 
     Independent runs first; then the best of them are crossed with each other, and with
     what comes of that. Ctrl-C ends it with what there is, after the first runs.
@@ -148,10 +148,10 @@ def search(
                 best.join(runs.run(children, patience=PATIENCE, ceiling=ceiling))
             )
         except KeyboardInterrupt:
-            return best.take([0]), True
+            return best, True
     if callback is not None:
         callback(SearchStep(n_runs, n_runs, float(best.objectives[0])))
-    return best.take([0]), False
+    return best, False
 
 
 def _fittest(solutions: Solutions) -> Solutions:

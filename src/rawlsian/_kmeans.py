@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +20,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rawlsian._fair import Callback, FairRuns, Solutions, search
+from rawlsian._means import nearest, walk_from_the_best
 from rawlsian._problem import MaxDistance, Problem, clear_errors_of_x
+
+# Plain runs of k-means for each random start, where centers are means.
+RUNS_A_START = 4
 
 
 class _FreeCenters(
@@ -70,14 +74,15 @@ class _FreeCenters(
             max_distance=self.max_distance,
         )  # fmt: skip
         runs = FairRuns(problem, self.max_iter)
-        best, is_interrupted = self._search(runs, check_random_state(self.random_state))
+        rng = check_random_state(self.random_state)
+        best, is_interrupted = self._search(runs, rng)
         if is_interrupted:
             warnings.warn(
                 "Interrupted; cluster_centers_ are the best found so far.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        self._describe(problem, best)
+        self._describe(problem, best, rng)
         return self
 
     def _search(
@@ -100,10 +105,12 @@ class _FreeCenters(
 
     _counts: tuple[str, ...] = ("n_clusters", "n_init", "max_iter")
 
-    def _describe(self, problem: Problem, best: Solutions) -> None:
+    def _describe(
+        self, problem: Problem, best: Solutions, rng: np.random.RandomState
+    ) -> None:
         """What was found, all of it computed afresh from the centers."""
         self.cluster_centers_ = best.centers[0] + problem.shift
-        self.labels_, distances = _nearest(problem.X, self.cluster_centers_)
+        self.labels_, distances = nearest(problem.X, self.cluster_centers_)
         self.groups_ = problem.group_names
         self.group_weights_ = best.group_weights[0]
         self.group_costs_ = _group_means(problem, distances)
@@ -129,7 +136,7 @@ class _FreeCenters(
         ndarray of shape (n_samples,)
             The cluster of each.
         """
-        return _nearest(self._check_new(X), self.cluster_centers_)[0]
+        return nearest(self._check_new(X), self.cluster_centers_)[0]
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Give the distance of each example to every center.
@@ -179,7 +186,7 @@ class _FreeCenters(
         problem = Problem.from_arrays(
             checked, sensitive_features, sample_weight=sample_weight
         )
-        distances = _nearest(checked, self.cluster_centers_)[1]
+        distances = nearest(checked, self.cluster_centers_)[1]
         return -float(_group_means(problem, distances).max())
 
     def _check_new(self, X: Any) -> NDArray[np.float64]:
@@ -275,17 +282,23 @@ class FairLloyd(_FreeCenters):
 
 
 class RawlsianKMeans(_FreeCenters):
-    """K-means for the worst-off group: the centers may lie anywhere.
+    """K-means for the worst-off group.
 
-    Searches the centers for which the largest mean squared distance of a group to its
-    nearest centers is least, and so the lowest group utility highest. Runs of
-    Fair-Lloyd from random starts are crossed with each other: two of them give the
-    centers from which the next run starts.
+    Searches the centers for which the largest mean squared distance of a group is
+    least, and so the lowest group utility highest. Runs of Fair-Lloyd from random
+    starts are crossed with each other: two of them give the centers from which the
+    next run starts.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters.
+    centers : {"free", "mean"}, default="free"
+        Whether centers may lie anywhere, examples being in the cluster of the nearest,
+        or are the means of their clusters, as in the paper. With means, the best
+        partitions that fair and plain runs end with are walked on from by R1 and R2:
+        the examples seen in ``fit`` need not be in the cluster of the nearest center,
+        which ``predict`` gives. That takes longer, on many rows much longer.
     n_init : int, default=64
         Number of random starts.
     n_crossings : int, default=320
@@ -309,11 +322,13 @@ class RawlsianKMeans(_FreeCenters):
     groups_ : ndarray of shape (n_groups,)
         Names of the groups, sorted.
     group_costs_, group_utilities_ : ndarray of shape (n_groups,)
-        Mean squared distance of each group to its nearest centers, and ``max_distance``
-        less that.
+        Mean squared distance of each group to the centers of its examples' clusters,
+        and ``max_distance`` less that.
     group_weights_ : ndarray of shape (n_groups,)
-        Lambda: how much each group weighs in the centers; it sums to 1. A group whose
+        Lambda: how much each group weighs in free centers; it sums to 1. A group whose
         cost is below the largest weighs next to nothing.
+    trajectory_ : Trajectory
+        With ``centers="mean"``, the walk to ``labels_``.
     inertia_ : float
         Sum of squared distances to the nearest centers.
     n_iter_ : int
@@ -358,6 +373,7 @@ class RawlsianKMeans(_FreeCenters):
         self,
         n_clusters: int = 8,
         *,
+        centers: Literal["free", "mean"] = "free",
         n_init: int = 64,
         n_crossings: int = 320,
         max_distance: MaxDistance = "auto",
@@ -366,6 +382,7 @@ class RawlsianKMeans(_FreeCenters):
         callback: Callback | None = None,
     ) -> None:
         self.n_clusters = n_clusters
+        self.centers = centers
         self.n_init = n_init
         self.n_crossings = n_crossings
         self.max_distance = max_distance
@@ -381,18 +398,27 @@ class RawlsianKMeans(_FreeCenters):
             rng=rng, callback=self.callback,
         )  # fmt: skip
 
+    def _check_counts(self, n_samples: int) -> None:
+        if self.centers not in ("free", "mean"):
+            raise ValueError(f"centers must be 'free' or 'mean', got {self.centers!r}.")
+        super()._check_counts(n_samples)
 
-def _nearest(
-    X: NDArray[np.float64], centers: NDArray[np.float64]
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """The nearest center of each row, ties to the lower, and its squared distance."""
-    labels = np.empty(len(X), np.int32)
-    least = np.full(len(X), np.inf)
-    for c, center in enumerate(centers):
-        distances = ((X - center) ** 2).sum(axis=1)
-        labels[distances < least] = c
-        np.minimum(least, distances, out=least)
-    return labels, least
+    def _describe(
+        self, problem: Problem, best: Solutions, rng: np.random.RandomState
+    ) -> None:
+        super()._describe(problem, best, rng)
+        if self.centers == "free":
+            return
+        walk = walk_from_the_best(
+            problem, best, RUNS_A_START * self.n_init, self.max_iter, rng
+        )
+        self.trajectory_ = walk
+        self.labels_, self.cluster_centers_ = walk.labels, walk.cluster_centers
+        self.group_utilities_ = walk.utilities[-1]
+        self.group_costs_ = problem.max_distance - self.group_utilities_
+        distances = ((problem.X - walk.cluster_centers[walk.labels]) ** 2).sum(axis=1)
+        self.inertia_ = float(problem.weights @ distances)
+        del self.group_weights_
 
 
 def _group_means(problem: Problem, values: NDArray[np.float64]) -> NDArray[np.float64]:
