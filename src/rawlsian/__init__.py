@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     )
     from rawlsian._assignment import Assignment
     from rawlsian._fair import SearchStep
+    from rawlsian._frontier import Frontier, frontier
     from rawlsian._kmeans import FairLloyd, RawlsianKMeans
     from rawlsian._postprocessor import RawlsianPostprocessor
     from rawlsian._restarts import Restarts, kmeans_restarts
@@ -58,6 +59,7 @@ __all__ = [
     "Bound",
     "BoundStep",
     "FairLloyd",
+    "Frontier",
     "Operation",
     "Operator",
     "Proposals",
@@ -74,6 +76,7 @@ __all__ = [
     "audit",
     "bounds",
     "datasets",
+    "frontier",
     "group_bound",
     "group_utilities",
     "kmeans_restarts",
@@ -101,6 +104,7 @@ __all__ = [
 _HOMES = {
     "_assignment": ["Assignment"],
     "_fair": ["SearchStep"],
+    "_frontier": ["Frontier", "frontier"],
     "_kmeans": ["FairLloyd", "RawlsianKMeans"],
     "_postprocessor": ["RawlsianPostprocessor"],
     "_restarts": ["Restarts", "kmeans_restarts"],

@@ -1,0 +1,146 @@
+"""The trade-off: what the worst-off group gains, against what everyone pays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
+
+from rawlsian._fair import FairRuns, search
+from rawlsian._means import nearest
+from rawlsian._problem import MaxDistance, Problem
+from rawlsian._restarts import check_count
+
+N_INIT, N_CROSSINGS, MAX_ITER = 64, 320, 300
+
+# Shares closer than this to nothing would be lost to rounding in weighted k-means.
+LEAST_SHARE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Frontier:
+    """Clusterings of which none is better both on the whole and for the worst-off.
+
+    Attributes
+    ----------
+    groups : ndarray of shape (n_groups,)
+        Names of the groups, sorted; the columns of ``utilities``.
+    utilities : ndarray of shape (n_points, n_groups)
+        Utility of each group; the first point is the utilitarian, the last the
+        Rawlsian.
+    overall : ndarray of shape (n_points,)
+        Overall utility, falling.
+    cluster_centers : ndarray of shape (n_points, n_clusters, n_features)
+        The centers of each point.
+    """
+
+    groups: NDArray[Any]
+    utilities: NDArray[np.float64]
+    overall: NDArray[np.float64]
+    cluster_centers: NDArray[np.float64]
+
+    def __repr__(self) -> str:
+        lowest = self.utilities.min(axis=1)
+        return (
+            f"Frontier(n_points={len(self.overall)}, lowest utility {lowest[0]:.6g} -> "
+            f"{lowest[-1]:.6g}, overall {self.overall[0]:.6g} -> "
+            f"{self.overall[-1]:.6g})"
+        )
+
+    def labels(self, point: int, X: ArrayLike) -> NDArray[np.int32]:
+        """The nearest center of each row of X at one of the points."""
+        return nearest(np.asarray(X, dtype=np.float64), self.cluster_centers[point])[0]
+
+
+def frontier(
+    X: ArrayLike,
+    sensitive_features: Any,
+    *,
+    n_clusters: int,
+    n_points: int = 21,
+    sample_weight: ArrayLike | None = None,
+    max_distance: MaxDistance = "auto",
+    random_state: Any = None,
+) -> Frontier:
+    """Find clusterings between the utilitarian and the Rawlsian one.
+
+    The groups' weights go from their shares of the people, which is k-means, to those
+    of ``RawlsianKMeans``; for each, k-means with these weights starts from what was
+    found before. Clusterings than which another one is better both on the whole and
+    for the worst-off group are left out. Centers are free.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        The examples, as numbers.
+    sensitive_features : array-like of shape (n_samples,) or (n_samples, n_columns)
+        The group of each example; ``None`` means one group.
+    n_clusters : int
+        Number of clusters.
+    n_points : int, default=21
+        Number of steps from one end to the other; there may be fewer points.
+    sample_weight : array-like of shape (n_samples,), default=None
+        How many people each example stands for.
+    max_distance : "auto" or float, default="auto"
+        The utility of a perfect fit, as in ``group_utilities``.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the search for the two ends.
+
+    Returns
+    -------
+    Frontier
+        The points, from the utilitarian to the Rawlsian one.
+
+    Examples
+    --------
+    >>> from rawlsian import frontier
+    >>> X = [[0.0], [1.0], [2.0], [6.0], [7.0]]
+    >>> points = frontier(X, list("aabbb"), n_clusters=1, random_state=0)
+    >>> bool(points.overall[0] > points.overall[-1])
+    True
+    """
+    problem = Problem.from_arrays(
+        X, sensitive_features, sample_weight=sample_weight, max_distance=max_distance
+    )
+    check_count(n_clusters, "n_clusters")
+    check_count(n_points, "n_points")
+    rng = check_random_state(random_state)
+    options = {"n_init": N_INIT, "n_crossings": N_CROSSINGS, "rng": rng}
+    fair, _ = search(FairRuns(problem, MAX_ITER), n_clusters, **options)
+    everyone = _weighted(problem, problem.shares)
+    plain, _ = search(FairRuns(everyone, MAX_ITER), n_clusters, **options)
+    found = [plain.centers[0] + everyone.shift, fair.centers[0] + problem.shift]
+    ends = [*(plain.centers + everyone.shift), *(fair.centers + problem.shift)]
+    for step in np.linspace(0, 1, n_points + 1)[1:]:
+        shares = (1 - step) * problem.shares + step * fair.group_weights[0]
+        between = _weighted(problem, np.maximum(shares, LEAST_SHARE))
+        runs = FairRuns(between, MAX_ITER).run(
+            np.array([*ends, *found]) - between.shift
+        )
+        found.append(runs.centers[np.argmin(runs.objectives)] + between.shift)
+    return _not_dominated(problem, np.array(found))
+
+
+def _weighted(problem: Problem, shares: NDArray[np.float64]) -> Problem:
+    """Everyone in one group, in which each group has that share of the weight."""
+    pull = (shares / problem.group_sizes)[problem.groups]
+    return Problem.from_arrays(problem.X, None, sample_weight=problem.weights * pull)
+
+
+def _not_dominated(problem: Problem, centers: NDArray[np.float64]) -> Frontier:
+    """The points that no other is better than, by falling overall utility."""
+    costs = np.empty((len(centers), problem.n_groups))
+    for point, these in enumerate(centers):
+        distances = problem.weights * nearest(problem.X, these)[1]
+        sums = np.bincount(problem.groups, distances, problem.n_groups)
+        costs[point] = sums / problem.group_sizes
+    utilities = problem.max_distance - costs
+    overall, lowest = utilities @ problem.shares, utilities.min(axis=1)
+    kept: list[int] = []
+    for point in np.lexsort((-lowest, -overall)):
+        if not kept or lowest[point] > lowest[kept[-1]]:
+            kept.append(int(point))
+    return Frontier(problem.group_names, utilities[kept], overall[kept], centers[kept])
