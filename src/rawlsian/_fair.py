@@ -20,9 +20,8 @@ from rawlsian._problem import Problem
 from rawlsian._restarts import Entries, list_entries, slots_for
 from rawlsian._threads import run_in_chunks
 
-# Of the search: how many solutions are kept, how many are made of them at a time, how
-# often one of their centers goes to a random example, and when a run is given up.
-POPULATION = 16
+# Of the search: how many are made of the solutions kept at a time, how often one of
+# their centers goes to a random example, and when a run is given up.
 CROSSINGS_A_BATCH = 32
 SHARE_MUTATED = 0.3
 PATIENCE = 2
@@ -32,6 +31,16 @@ GIVE_UP_ABOVE = 1.02
 SAME = 1e-9
 
 RUNS_A_THREAD = 4
+
+
+def population_size(n_clusters: int) -> int:
+    """How many solutions are kept: more where they can differ in more ways."""
+    return 3 * n_clusters + 1
+
+
+def enough_crossings(n_clusters: int) -> int:
+    """How many crossings find, on Adult samples, what many more do."""
+    return min(25 * n_clusters**2, 10_000)
 
 
 class Solutions(NamedTuple):
@@ -135,8 +144,9 @@ def search(
     Independent runs first; then the best of them are crossed with each other, and with
     what comes of that. Ctrl-C ends it with what there is, after the first runs.
     """
-    n_runs = n_init + n_crossings
-    best = _fittest(runs.run(random_centers(runs.problem, n_init, n_clusters, rng)))
+    n_runs, size = n_init + n_crossings, population_size(n_clusters)
+    starts = random_centers(runs.problem, n_init, n_clusters, rng)
+    best = _fittest(runs.run(starts), size)
     for n_done in range(n_init, n_runs, CROSSINGS_A_BATCH):
         try:
             if callback is not None:
@@ -144,9 +154,8 @@ def search(
             n_children = min(CROSSINGS_A_BATCH, n_runs - n_done)
             children = _children(best, runs.problem, n_children, rng)
             ceiling = GIVE_UP_ABOVE * float(best.objectives[-1])
-            best = _fittest(
-                best.join(runs.run(children, patience=PATIENCE, ceiling=ceiling))
-            )
+            born = runs.run(children, patience=PATIENCE, ceiling=ceiling)
+            best = _fittest(best.join(born), size)
         except KeyboardInterrupt:
             return best, True
     if callback is not None:
@@ -154,14 +163,14 @@ def search(
     return best, False
 
 
-def _fittest(solutions: Solutions) -> Solutions:
+def _fittest(solutions: Solutions, size: int) -> Solutions:
     """The best that differ from each other, best first."""
     kept: list[int] = []
     for run in np.argsort(solutions.objectives, kind="stable").tolist():
         last = solutions.objectives[kept[-1]] if kept else -np.inf
         if not kept or solutions.objectives[run] > last * (1 + SAME):
             kept.append(run)
-        if len(kept) == POPULATION:
+        if len(kept) == size:
             break
     return solutions.take(kept)
 

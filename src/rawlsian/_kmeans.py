@@ -19,7 +19,13 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rawlsian._fair import Callback, FairRuns, Solutions, search
+from rawlsian._fair import (
+    Callback,
+    FairRuns,
+    Solutions,
+    enough_crossings,
+    search,
+)
 from rawlsian._means import nearest, walk_from_the_best
 from rawlsian._problem import MaxDistance, Problem, clear_errors_of_x
 
@@ -93,6 +99,8 @@ class _FreeCenters(
     def _check_counts(self, n_samples: int) -> None:
         for name in self._counts:
             value, least = getattr(self, name), int(name != "n_crossings")
+            if value is None and name == "n_crossings":
+                continue
             if not isinstance(value, Integral) or int(value) < least:
                 raise ValueError(
                     f"{name} must be a whole number, {least} or more, got {value!r}."
@@ -301,8 +309,9 @@ class RawlsianKMeans(_FreeCenters):
         which ``predict`` gives. That takes longer, on many rows much longer.
     n_init : int, default=64
         Number of random starts.
-    n_crossings : int, default=320
-        Number of runs that start from centers of earlier ones.
+    n_crossings : int, default=None
+        Number of runs that start from centers of earlier ones; ``None`` means 25 times
+        the square of the number of clusters, at most 10,000.
     max_distance : "auto" or float, default="auto"
         Utility is this less the mean squared distance; it changes nothing else.
     max_iter : int, default=300
@@ -375,7 +384,7 @@ class RawlsianKMeans(_FreeCenters):
         *,
         centers: Literal["free", "mean"] = "free",
         n_init: int = 64,
-        n_crossings: int = 320,
+        n_crossings: int | None = None,
         max_distance: MaxDistance = "auto",
         max_iter: int = 300,
         random_state: Any = None,
@@ -393,8 +402,11 @@ class RawlsianKMeans(_FreeCenters):
     def _search(
         self, runs: FairRuns, rng: np.random.RandomState
     ) -> tuple[Solutions, bool]:
+        n_crossings = self.n_crossings
+        if n_crossings is None:
+            n_crossings = enough_crossings(self.n_clusters)
         return search(
-            runs, self.n_clusters, n_init=self.n_init, n_crossings=self.n_crossings,
+            runs, self.n_clusters, n_init=self.n_init, n_crossings=n_crossings,
             rng=rng, callback=self.callback,
         )  # fmt: skip
 
