@@ -40,7 +40,7 @@ def population_size(n_clusters: int) -> int:
 
 def enough_crossings(n_clusters: int) -> int:
     """How many crossings find, on Adult samples, what many more do."""
-    return min(25 * n_clusters**2, 10_000)
+    return min(13 * n_clusters**2, 10_000)
 
 
 class Solutions(NamedTuple):

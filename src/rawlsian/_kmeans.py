@@ -310,7 +310,7 @@ class RawlsianKMeans(_FreeCenters):
     n_init : int, default=64
         Number of random starts.
     n_crossings : int, default=None
-        Number of runs that start from centers of earlier ones; ``None`` means 25 times
+        Number of runs that start from centers of earlier ones; ``None`` means 13 times
         the square of the number of clusters, at most 10,000.
     max_distance : "auto" or float, default="auto"
         Utility is this less the mean squared distance; it changes nothing else.
