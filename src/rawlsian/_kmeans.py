@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from numbers import Integral
 from typing import Any, Literal
 
@@ -34,7 +35,7 @@ RUNS_A_START = 4
 
 
 class _FreeCenters(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator, ABC
 ):
     """What both estimators share: all but the search."""
 
@@ -91,10 +92,11 @@ class _FreeCenters(
         self._describe(problem, best, rng)
         return self
 
+    @abstractmethod
     def _search(
         self, runs: FairRuns, rng: np.random.RandomState
     ) -> tuple[Solutions, bool]:
-        raise NotImplementedError
+        """The best solutions, best first, and whether the search was interrupted."""
 
     def _check_counts(self, n_samples: int) -> None:
         for name in self._counts:
