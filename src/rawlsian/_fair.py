@@ -27,6 +27,9 @@ SHARE_MUTATED = 0.3
 PATIENCE = 2
 GIVE_UP_ABOVE = 1.02
 
+# Random starts and iterations of a run, unless a user says otherwise.
+N_INIT, MAX_ITER = 64, 300
+
 # Largest costs closer than this, as a share, are of one solution.
 SAME = 1e-9
 
@@ -161,6 +164,16 @@ def search(
     if callback is not None:
         callback(SearchStep(n_runs, n_runs, float(best.objectives[0])))
     return best, False
+
+
+def thorough_search(
+    runs: FairRuns, n_clusters: int, rng: np.random.RandomState, *, times: int = 1
+) -> Solutions:
+    """The best solutions of a search as by RawlsianKMeans, or so many times longer."""
+    n_crossings = times * enough_crossings(n_clusters)
+    return search(
+        runs, n_clusters, n_init=times * N_INIT, n_crossings=n_crossings, rng=rng
+    )[0]
 
 
 def _fittest(solutions: Solutions, size: int) -> Solutions:

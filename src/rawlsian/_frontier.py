@@ -9,12 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from rawlsian._fair import FairRuns, enough_crossings, search
+from rawlsian._fair import MAX_ITER, FairRuns, thorough_search
 from rawlsian._means import nearest
 from rawlsian._problem import MaxDistance, Problem
 from rawlsian._restarts import check_count
-
-N_INIT, MAX_ITER = 64, 300
 
 # Shares closer than this to nothing would be lost to rounding in weighted k-means.
 LEAST_SHARE = 1e-6
@@ -108,15 +106,11 @@ def frontier(
     check_count(n_clusters, "n_clusters")
     check_count(n_points, "n_points")
     rng = check_random_state(random_state)
-    n_crossings = enough_crossings(n_clusters)
     everyone = _weighted(problem, problem.shares)
     fair, plain = (
-        search(
-            FairRuns(each, MAX_ITER), n_clusters, n_init=N_INIT,
-            n_crossings=n_crossings, rng=rng,
-        )[0]
+        thorough_search(FairRuns(each, MAX_ITER), n_clusters, rng)
         for each in (problem, everyone)
-    )  # fmt: skip
+    )
     found = [plain.centers[0] + everyone.shift, fair.centers[0] + problem.shift]
     ends = [*(plain.centers + everyone.shift), *(fair.centers + problem.shift)]
     for step in np.linspace(0, 1, n_points + 1)[1:]:

@@ -18,14 +18,11 @@ from scipy.linalg import eigh, eigvalsh
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.utils import check_random_state
 
-from rawlsian._fair import FairRuns, enough_crossings, search
+from rawlsian._fair import MAX_ITER, FairRuns, thorough_search
 from rawlsian._problem import MaxDistance, Problem
 from rawlsian._restarts import check_count
 
 __all__ = ["Bound", "BoundStep", "group_bound", "proved_bound"]
-
-# The search for each group: as thorough as RawlsianKMeans is by default.
-N_INIT, MAX_ITER = 64, 300
 
 # Of the alternating projections: the step in units of the total variance, how far each
 # projection overshoots, and how often the bound is evaluated.
@@ -111,10 +108,7 @@ def group_bound(
     """
     problem = _checked(X, sensitive_features, n_clusters, sample_weight, max_distance)
     rng = check_random_state(random_state)
-    shared, _ = search(
-        FairRuns(problem, MAX_ITER), n_clusters,
-        n_init=N_INIT, n_crossings=enough_crossings(n_clusters), rng=rng,
-    )  # fmt: skip
+    shared = thorough_search(FairRuns(problem, MAX_ITER), n_clusters, rng)
     costs = []
     for g in range(problem.n_groups):
         rows = (problem.groups == g) & (problem.weights > 0)
@@ -125,10 +119,7 @@ def group_bound(
             problem.X[rows], None, sample_weight=problem.weights[rows]
         )
         runs = FairRuns(alone, MAX_ITER)
-        best, _ = search(
-            runs, n_clusters, n_init=2 * N_INIT,
-            n_crossings=2 * enough_crossings(n_clusters), rng=rng,
-        )  # fmt: skip
+        best = thorough_search(runs, n_clusters, rng, times=2)
         # What is best for all groups may show a better way for one.
         known = runs.run(shared.centers + problem.shift - alone.shift)
         costs.append(float(min(best.objectives[0], known.objectives.min())))
@@ -254,10 +245,7 @@ def _check_group_weights(
 ) -> NDArray[np.float64]:
     if group_weights is None:
         runs = FairRuns(problem, MAX_ITER)
-        best, _ = search(
-            runs, n_clusters, n_init=N_INIT,
-            n_crossings=enough_crossings(n_clusters), rng=rng,
-        )  # fmt: skip
+        best = thorough_search(runs, n_clusters, rng)
         found: NDArray[np.float64] = best.group_weights[0]
         return found
     lam = np.asarray(group_weights, dtype=np.float64)
