@@ -14,8 +14,8 @@ from rawlsian import (
     AnyOf,
     Proposals,
     R2Exhaustive,
+    _r1_r2,
     kmeans_restarts,
-    operators,
     select,
     skyline,
     traverse,
@@ -203,7 +203,7 @@ def test_where_blocks_are_cut_makes_no_difference(monkeypatch, name):
     case = make_case(3, 60, 4, 3)
     expected = select(get_operator(name).generate(case.assignment), case.assignment)
     for constant in ("MOVES_A_BLOCK", "PAIRS_A_BLOCK"):
-        monkeypatch.setattr(operators, constant, 7)
+        monkeypatch.setattr(_r1_r2, constant, 7)
 
     found = select(get_operator(name).generate(case.assignment), case.assignment)
 
@@ -212,16 +212,16 @@ def test_where_blocks_are_cut_makes_no_difference(monkeypatch, name):
 
 def test_r2_keeps_seven_percent_of_a_hundred_moves_as_seven():
     # 0.07 * 100 is 7.000000000000001 in floating point.
-    assert len(operators._top(np.arange(100.0), 0.07)) == 7
+    assert len(_r1_r2._top(np.arange(100.0), 0.07)) == 7
 
 
 def test_r2_keeps_one_move_at_least():
-    assert len(operators._top(np.arange(5.0), 1e-12)) == 1
-    assert len(operators._top(np.empty(0), 0.5)) == 0
+    assert len(_r1_r2._top(np.arange(5.0), 1e-12)) == 1
+    assert len(_r1_r2._top(np.empty(0), 0.5)) == 0
 
 
 def test_the_best_moves_of_equal_value_are_the_earliest():
-    assert operators._top(np.array([1.0, 2.0, 2.0, 0.0]), 0.25).tolist() == [1]
+    assert _r1_r2._top(np.array([1.0, 2.0, 2.0, 0.0]), 0.25).tolist() == [1]
 
 
 def test_plain_r2_can_stop_where_a_single_move_would_help():

@@ -25,8 +25,8 @@ from rawlsian import (
     traverse,
 )
 from rawlsian.__main__ import main
+from rawlsian._r1_r2 import admitted_pairs, admitted_singles
 from rawlsian.cli import app
-from rawlsian.operators import admitted_pairs, admitted_singles
 from rawlsian.study import _claims, _figures, _report, _stages
 
 ROOT = Path(__file__).parent.parent

@@ -15,6 +15,7 @@ from rawlsian import (
     Proposals,
     _assignment,
     _problem,
+    _r1_r2,
     _threads,
     group_utilities,
     operators,
@@ -255,7 +256,7 @@ def test_the_number_of_threads_changes_nothing(monkeypatch, operator, rows):
     for module in (_assignment, _problem):
         monkeypatch.setattr(module, "ROWS_A_THREAD", 8)
     for constant in ("MOVES_A_THREAD", "PAIRS_A_THREAD"):
-        monkeypatch.setattr(operators, constant, 8)
+        monkeypatch.setattr(_r1_r2, constant, 8)
     together = run(case, operator)
 
     assert alone.n_iter > 0

@@ -13,12 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from rawlsian import _kernels
 from rawlsian._assignment import Assignment
 from rawlsian._problem import MaxDistance, Problem
-from rawlsian.operators import (
-    Moves,
-    Operator,
-    Proposals,
-    get_operator,
-)
+from rawlsian._proposals import Moves, Operator, Proposals
+from rawlsian.operators import get_operator
 
 # Times the variance. Rounding stays far below; beyond it an operator must be wrong.
 LARGEST_TOLERANCE = 1e-3

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from rawlsian._assignment import Assignment
 from rawlsian._problem import Problem
+from rawlsian._r1_r2 import admitted_pairs, admitted_singles
 from rawlsian._restarts import Restarts, kmeans_restarts
 from rawlsian._traverse import Trajectory, traverse
-from rawlsian.operators import admitted_pairs, admitted_singles
 from rawlsian.study._data import MINORITY, Sample
 
 OPERATORS = ("R1", "R2", "R1+R2", "R2-exhaustive")
