@@ -25,6 +25,7 @@ from rawlsian._problem import Problem
 from reference import Reference, all_assignments
 
 OPERATORS = ["R1", "R2", "R1+R2", "R2-exhaustive"]
+EVERY_OPERATOR = [*OPERATORS, "batch", "relocate", "rawls"]
 
 
 def run(case, operator, **options):
@@ -91,7 +92,7 @@ def test_a_whole_traversal_agrees_with_the_reference(operator, case):
     assert is_same_partition(trajectory.labels, end)
 
 
-@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("operator", EVERY_OPERATOR)
 @settings(max_examples=100)
 @given(case=cases(n=(2, 20)))
 def test_each_step_raises_the_lowest_utility_and_empties_no_cluster(operator, case):
@@ -138,7 +139,7 @@ def test_an_assignment_that_is_already_best_is_returned_as_it_is():
         all_assignments(7, 2), key=lambda labels: case.reference.utilities(labels).min()
     )
 
-    for operator in OPERATORS:
+    for operator in EVERY_OPERATOR:
         trajectory = run(case._replace(labels=best), operator)
         assert trajectory.n_iter == 0
         assert np.array_equal(trajectory.labels, best)
@@ -157,7 +158,7 @@ def test_numbering_clusters_differently_changes_no_utility(operator):
     assert np.array_equal(permuted.labels, order[plain.labels])
 
 
-@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("operator", EVERY_OPERATOR)
 def test_naming_groups_differently_permutes_the_utilities(operator):
     case = make_case(2, 40, 4, 3)
 
@@ -169,7 +170,7 @@ def test_naming_groups_differently_permutes_the_utilities(operator):
 
 
 @pytest.mark.parametrize("max_distance", [0, 1e6, 1e20])
-@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("operator", EVERY_OPERATOR)
 def test_max_distance_shifts_utilities_and_changes_no_label(operator, max_distance):
     case = make_case(2, 40, 4, 2)
 
@@ -226,7 +227,7 @@ def test_rows_of_weight_two_lead_where_repeated_rows_start():
     assert repeated.utilities[0] == pytest.approx(weighted.utilities[-1], abs=1e-12)
 
 
-@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("operator", EVERY_OPERATOR)
 def test_rows_of_weight_zero_change_nothing(operator):
     case = make_case(2, 40, 3, 2, weights="zeros")
     kept = case.weights > 0
@@ -248,7 +249,7 @@ def test_rows_of_weight_zero_change_nothing(operator):
 
 
 @pytest.mark.parametrize("rows", ["continuous", "grid", "duplicates"])
-@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("operator", EVERY_OPERATOR)
 def test_the_number_of_threads_changes_nothing(monkeypatch, operator, rows):
     case = make_case(4, 90, 4, 3, rows=rows)
     alone = run(case, operator)
@@ -473,14 +474,14 @@ def test_the_end_is_computed_afresh_from_the_labels():
 def test_one_cluster_leaves_nothing_to_do():
     case = make_case(0, 5, 1, 2)
 
-    for operator in OPERATORS:
+    for operator in EVERY_OPERATOR:
         assert run(case, operator).n_iter == 0
 
 
 def test_identical_rows_leave_nothing_to_do():
     X = np.ones((6, 2))
 
-    for operator in OPERATORS:
+    for operator in EVERY_OPERATOR:
         trajectory = traverse(X, [0, 0, 1, 1, 2, 2], list("ababab"), operator=operator)
         assert trajectory.n_iter == 0
         assert (trajectory.utilities == 0).all()  # no spread: max_distance is 0

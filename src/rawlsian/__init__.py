@@ -25,9 +25,12 @@ if TYPE_CHECKING:
     from rawlsian._fair import SearchStep
     from rawlsian._frontier import Frontier, frontier
     from rawlsian._kmeans import FairLloyd, RawlsianKMeans
+    from rawlsian._many_moves import Batch, Relocate
     from rawlsian._postprocessor import RawlsianPostprocessor
+    from rawlsian._proposals import Operator, Proposals, select
+    from rawlsian._r1_r2 import R1, R2, R2Exhaustive
     from rawlsian._restarts import Restarts, kmeans_restarts
-    from rawlsian._traverse import Operation, Step, Trajectory, select, traverse
+    from rawlsian._traverse import Operation, Step, Trajectory, traverse
     from rawlsian.bounds import Bound, BoundStep, group_bound, proved_bound
     from rawlsian.datasets import load_adult
     from rawlsian.metrics import (
@@ -39,7 +42,7 @@ if TYPE_CHECKING:
         utility_gap,
         utility_ratio,
     )
-    from rawlsian.operators import R1, R2, AnyOf, Operator, Proposals, R2Exhaustive
+    from rawlsian.operators import AnyOf, FirstOf, Rawls
     from rawlsian.plotting import (
         plot_crosshairs,
         plot_gains,
@@ -56,16 +59,20 @@ __all__ = [
     "AnyOf",
     "Assignment",
     "Audit",
+    "Batch",
     "Bound",
     "BoundStep",
     "FairLloyd",
+    "FirstOf",
     "Frontier",
     "Operation",
     "Operator",
     "Proposals",
     "R2Exhaustive",
+    "Rawls",
     "RawlsianKMeans",
     "RawlsianPostprocessor",
+    "Relocate",
     "Restarts",
     "SearchStep",
     "Step",
@@ -107,8 +114,9 @@ _HOMES = {
     "_frontier": ["Frontier", "frontier"],
     "_kmeans": ["FairLloyd", "RawlsianKMeans"],
     "_postprocessor": ["RawlsianPostprocessor"],
+    "_proposals": ["select"],
     "_restarts": ["Restarts", "kmeans_restarts"],
-    "_traverse": ["Operation", "Step", "Trajectory", "select", "traverse"],
+    "_traverse": ["Operation", "Step", "Trajectory", "traverse"],
     "bounds": ["Bound", "BoundStep", "group_bound", "proved_bound"],
     "datasets": ["load_adult"],
     "metrics": [
@@ -120,7 +128,18 @@ _HOMES = {
         "utility_gap",
         "utility_ratio",
     ],
-    "operators": ["R1", "R2", "AnyOf", "Operator", "Proposals", "R2Exhaustive"],
+    "operators": [
+        "R1",
+        "R2",
+        "AnyOf",
+        "Batch",
+        "FirstOf",
+        "Operator",
+        "Proposals",
+        "R2Exhaustive",
+        "Rawls",
+        "Relocate",
+    ],
     "plotting": [
         "plot_crosshairs",
         "plot_gains",

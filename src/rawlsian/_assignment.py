@@ -139,6 +139,33 @@ class Assignment:
             self._refresh_move_costs()
         return sources
 
+    def utilities_after(
+        self, examples: ArrayLike, targets: ArrayLike
+    ) -> NDArray[np.float64]:
+        """Group utilities if these examples were moved, without moving them.
+
+        This is what an operator proposes. Examples that stay where they are may be
+        among them. Raises as :meth:`apply` does.
+        """
+        examples, targets = _whole_numbers(examples), _whole_numbers(targets)
+        self._check_moves(examples, targets)
+        problem = self.problem
+        counts, sums, squares = (
+            array.copy() for array in (self.counts, self._sums, self._squares)
+        )
+        is_changed, utilities = self._is_changed.copy(), np.empty_like(self.utilities)
+        _kernels.reassign(
+            problem.X, problem.shift, problem.norms, problem.weights, problem.groups,
+            examples, targets, self.labels.copy(), self.members.copy(), counts, sums,
+            squares, is_changed, np.empty_like(targets),
+        )  # fmt: skip
+        _kernels.summarise(
+            counts, sums, squares, problem.group_sizes, problem.max_distance,
+            is_changed, self.mass.copy(), self.mean_norms.copy(),
+            self.mean_dots.copy(), self.costs.copy(), utilities,
+        )  # fmt: skip
+        return utilities
+
     def recompute(self) -> None:
         """Sum everything up afresh, which takes away accumulated rounding."""
         problem = self.problem

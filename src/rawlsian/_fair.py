@@ -23,7 +23,7 @@ from rawlsian._threads import run_in_chunks
 # Of the search: how many are made of the solutions kept at a time, how often one of
 # their centers goes to a random example, and when a run is given up.
 CROSSINGS_A_BATCH = 32
-SHARE_MUTATED = 0.3
+SHARE_MUTATED = 0.5
 PATIENCE = 2
 GIVE_UP_ABOVE = 1.02
 
@@ -38,21 +38,27 @@ RUNS_A_THREAD = 4
 
 def population_size(n_clusters: int) -> int:
     """How many solutions are kept: more where they can differ in more ways."""
-    return 3 * n_clusters + 1
+    return 4 * n_clusters + 4
 
 
 def enough_crossings(n_clusters: int) -> int:
     """How many crossings find, on Adult samples, what many more do."""
-    return min(13 * n_clusters**2, 10_000)
+    return min(100 + 12 * n_clusters**2, 10_000)
 
 
 class Solutions(NamedTuple):
-    """Ends of runs: ``objectives`` are the largest mean costs; the rest is by run."""
+    """Ends of runs: mean costs and weights of the groups, centers, iterations."""
 
-    objectives: NDArray[np.float64]
+    costs: NDArray[np.float64]
     group_weights: NDArray[np.float64]
     centers: NDArray[np.float64]
     n_iter: NDArray[np.int64]
+
+    @property
+    def objectives(self) -> NDArray[np.float64]:
+        """The largest mean cost of a group, by run."""
+        largest: NDArray[np.float64] = self.costs.max(axis=1)
+        return largest
 
     def take(self, runs: list[int]) -> Solutions:
         """Those of some runs."""
@@ -105,7 +111,7 @@ class FairRuns:
         def find(start: int, stop: int) -> Solutions:
             n = stop - start
             solutions = Solutions(
-                np.empty(n), np.empty((n, problem.n_groups)),
+                np.empty((n, problem.n_groups)), np.empty((n, problem.n_groups)),
                 np.empty_like(init[start:stop]), np.empty(n, np.int64),
             )  # fmt: skip
             _lloyd.fair_runs(
@@ -177,12 +183,15 @@ def thorough_search(
 
 
 def _fittest(solutions: Solutions, size: int) -> Solutions:
-    """The best that differ from each other, best first."""
+    """The best that differ from each other in what they cost a group, best first."""
+    ranked = np.sort(solutions.costs, axis=1)[:, ::-1]
     kept: list[int] = []
-    for run in np.argsort(solutions.objectives, kind="stable").tolist():
-        last = solutions.objectives[kept[-1]] if kept else -np.inf
-        if not kept or solutions.objectives[run] > last * (1 + SAME):
-            kept.append(run)
+    for run in np.argsort(ranked[:, 0], kind="stable").tolist():
+        if kept:
+            apart = np.abs(ranked[run] - ranked[kept[-1]])
+            if (apart <= SAME * ranked[kept[-1]]).all():
+                continue
+        kept.append(run)
         if len(kept) == size:
             break
     return solutions.take(kept)
@@ -210,3 +219,23 @@ def _children(
             row = rows[rng.randint(len(rows))]
             child[rng.randint(n_clusters)] = problem.X[row] - problem.shift
     return children
+
+
+def nearest(
+    X: NDArray[np.float64], centers: NDArray[np.float64]
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """The nearest center of each row, ties to the lower, and its squared distance."""
+    labels = np.empty(len(X), np.int32)
+    least = np.full(len(X), np.inf)
+    for c, center in enumerate(centers):
+        distances = ((X - center) ** 2).sum(axis=1)
+        labels[distances < least] = c
+        np.minimum(least, distances, out=least)
+    return labels, least
+
+
+def group_means(problem: Problem, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weighted mean of what each row has, by group."""
+    sums = np.bincount(problem.groups, problem.weights * values, problem.n_groups)
+    means: NDArray[np.float64] = sums / problem.group_sizes
+    return means

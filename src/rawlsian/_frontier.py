@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from rawlsian._fair import MAX_ITER, FairRuns, thorough_search
-from rawlsian._means import nearest
+from rawlsian._fair import MAX_ITER, FairRuns, group_means, nearest, thorough_search
 from rawlsian._problem import MaxDistance, Problem
 from rawlsian._restarts import check_count
 
@@ -133,9 +132,7 @@ def _not_dominated(problem: Problem, centers: NDArray[np.float64]) -> Frontier:
     """The points that no other is better than, by falling overall utility."""
     costs = np.empty((len(centers), problem.n_groups))
     for point, these in enumerate(centers):
-        distances = problem.weights * nearest(problem.X, these)[1]
-        sums = np.bincount(problem.groups, distances, problem.n_groups)
-        costs[point] = sums / problem.group_sizes
+        costs[point] = group_means(problem, nearest(problem.X, these)[1])
     utilities = problem.max_distance - costs
     overall, lowest = utilities @ problem.shares, utilities.min(axis=1)
     kept: list[int] = []

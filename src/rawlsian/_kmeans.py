@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, Literal
 
@@ -20,18 +21,28 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rawlsian._assignment import Assignment
 from rawlsian._fair import (
     Callback,
     FairRuns,
     Solutions,
     enough_crossings,
+    group_means,
+    nearest,
+    random_centers,
     search,
+    thorough_search,
 )
-from rawlsian._means import nearest, walk_from_the_best
+from rawlsian._gap import WhichBound, check_which_bound, tell_gap
+from rawlsian._leximin import is_better, leximin_best
+from rawlsian._means import best_partitions, improved
 from rawlsian._problem import MaxDistance, Problem, clear_errors_of_x
+from rawlsian._traverse import traverse
 
-# Plain runs of k-means for each random start, where centers are means.
+# Where centers are means: plain runs of k-means for each random start, and partitions
+# that are improved.
 RUNS_A_START = 4
+N_IMPROVED = 32
 
 
 class _FreeCenters(
@@ -89,7 +100,7 @@ class _FreeCenters(
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        self._describe(problem, best, rng)
+        self._describe(runs, best, rng)
         return self
 
     @abstractmethod
@@ -116,14 +127,15 @@ class _FreeCenters(
     _counts: tuple[str, ...] = ("n_clusters", "n_init", "max_iter")
 
     def _describe(
-        self, problem: Problem, best: Solutions, rng: np.random.RandomState
+        self, runs: FairRuns, best: Solutions, rng: np.random.RandomState
     ) -> None:
         """What was found, all of it computed afresh from the centers."""
+        problem = runs.problem
         self.cluster_centers_ = best.centers[0] + problem.shift
         self.labels_, distances = nearest(problem.X, self.cluster_centers_)
         self.groups_ = problem.group_names
         self.group_weights_ = best.group_weights[0]
-        self.group_costs_ = _group_means(problem, distances)
+        self.group_costs_ = group_means(problem, distances)
         self.group_utilities_ = problem.max_distance - self.group_costs_
         self.inertia_ = float(problem.weights @ distances)
         self.n_iter_ = int(best.n_iter[0])
@@ -197,7 +209,7 @@ class _FreeCenters(
             checked, sensitive_features, sample_weight=sample_weight
         )
         distances = nearest(checked, self.cluster_centers_)[1]
-        return -float(_group_means(problem, distances).max())
+        return -float(group_means(problem, distances).max())
 
     def _check_new(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
@@ -254,7 +266,7 @@ class FairLloyd(_FreeCenters):
 
     See Also
     --------
-    RawlsianKMeans : Finds better centers in less time.
+    RawlsianKMeans : Crosses such runs with each other, and finds better centers.
 
     References
     ----------
@@ -306,16 +318,19 @@ class RawlsianKMeans(_FreeCenters):
     centers : {"free", "mean"}, default="free"
         Whether centers may lie anywhere, examples being in the cluster of the nearest,
         or are the means of their clusters, as in the paper. With means, the best
-        partitions that fair and plain runs end with are walked on from by R1 and R2:
-        the examples seen in ``fit`` need not be in the cluster of the nearest center,
-        which ``predict`` gives. That takes longer, on many rows much longer.
+        partitions that fair and plain runs end with are improved and walked on from by
+        "rawls": the examples seen in ``fit`` need not be in the cluster of the nearest
+        center, which ``predict`` gives. That takes longer, on many rows much longer.
     n_init : int, default=64
         Number of random starts.
     n_crossings : int, default=None
-        Number of runs that start from centers of earlier ones; ``None`` means 13 times
-        the square of the number of clusters, at most 10,000.
+        Number of runs that start from centers of earlier ones; ``None`` means 100
+        and 12 times the square of the number of clusters, at most 10,000.
     max_distance : "auto" or float, default="auto"
         Utility is this less the mean squared distance; it changes nothing else.
+    bound : {"group", "proved"} or None, default=None
+        With which bound the result is compared: that of ``group_bound``, best known, or
+        that of ``proved_bound``. Either takes longer than the search itself.
     max_iter : int, default=300
         Limit on the iterations of a run.
     random_state : int, RandomState instance or None, default=None
@@ -338,8 +353,14 @@ class RawlsianKMeans(_FreeCenters):
     group_weights_ : ndarray of shape (n_groups,)
         Lambda: how much each group weighs in free centers; it sums to 1. A group whose
         cost is below the largest weighs next to nothing.
-    trajectory_ : Trajectory
-        With ``centers="mean"``, the walk to ``labels_``.
+    bound_ : Bound
+        The bound that was asked for; ``bound_.is_proved`` tells which it is.
+    gap_closed_ : float
+        If a bound was asked for: which share of the way from the lowest group utility
+        of the best plain k-means found to the bound is gone.
+    proved_gap_ : float
+        If the proved bound was asked for: no clustering has a largest mean cost that is
+        lower by more than this share of the bound.
     inertia_ : float
         Sum of squared distances to the nearest centers.
     n_iter_ : int
@@ -358,7 +379,9 @@ class RawlsianKMeans(_FreeCenters):
     -----
     For the partition that it ends with, the centers are the best there are to a share
     of 1e-10. That no other partition is better is not guaranteed: the problem is hard.
-    Only the worst-off group counts: among solutions equal for it, any may be found.
+    With more than two groups the order is leximin: among the solutions found that are
+    level for the worst-off group (to a share of 1e-9), the second worst-off decides,
+    and so on; and for the partition it ends with no centers are better in that order.
     Ctrl-C ends the search with the best so far.
 
     References
@@ -388,6 +411,7 @@ class RawlsianKMeans(_FreeCenters):
         n_init: int = 64,
         n_crossings: int | None = None,
         max_distance: MaxDistance = "auto",
+        bound: WhichBound = None,
         max_iter: int = 300,
         random_state: Any = None,
         callback: Callback | None = None,
@@ -397,6 +421,7 @@ class RawlsianKMeans(_FreeCenters):
         self.n_init = n_init
         self.n_crossings = n_crossings
         self.max_distance = max_distance
+        self.bound = bound
         self.max_iter = max_iter
         self.random_state = random_state
         self.callback = callback
@@ -407,35 +432,84 @@ class RawlsianKMeans(_FreeCenters):
         n_crossings = self.n_crossings
         if n_crossings is None:
             n_crossings = enough_crossings(self.n_clusters)
-        return search(
+        best, is_interrupted = search(
             runs, self.n_clusters, n_init=self.n_init, n_crossings=n_crossings,
             rng=rng, callback=self.callback,
         )  # fmt: skip
+        if runs.problem.n_groups > 2:
+            best = leximin_best(runs, best)
+        return best, is_interrupted
 
     def _check_counts(self, n_samples: int) -> None:
         if self.centers not in ("free", "mean"):
             raise ValueError(f"centers must be 'free' or 'mean', got {self.centers!r}.")
+        check_which_bound(self.bound)
         super()._check_counts(n_samples)
 
     def _describe(
-        self, problem: Problem, best: Solutions, rng: np.random.RandomState
+        self, runs: FairRuns, best: Solutions, rng: np.random.RandomState
     ) -> None:
-        super()._describe(problem, best, rng)
-        if self.centers == "free":
-            return
-        walk = walk_from_the_best(
-            problem, best, RUNS_A_START * self.n_init, self.max_iter, rng
+        super()._describe(runs, best, rng)
+        problem = runs.problem
+        if self.centers == "mean":
+            labels = _best_with_means(runs, best, RUNS_A_START * self.n_init, rng)
+            found = Assignment(problem, labels)
+            self.labels_, self.cluster_centers_ = found.labels, found.centers
+            self.group_utilities_ = found.utilities
+            self.group_costs_ = problem.max_distance - self.group_utilities_
+            self.inertia_ = float(found.costs.sum())
+            del self.group_weights_
+        if self.bound is not None:
+            start = _utilitarian(runs, self.n_clusters, rng).lowest
+            reached, lam = self.group_utilities_, best.group_weights[0]
+            tell_gap(self, problem, reached, start, rng, group_weights=lam)
+
+
+def _best_with_means(
+    runs: FairRuns, free: Solutions, n_plain: int, rng: np.random.RandomState
+) -> NDArray[np.int32]:
+    """Labels for which means serve the worst-off group best, of all that are tried.
+
+    The partitions of fair solutions and of plain runs of k-means are improved, and the
+    best of them is walked on from. Ctrl-C ends it with the best so far.
+    """
+    problem, n_clusters = runs.problem, free.centers.shape[1]
+    centers = free.centers + problem.shift
+    best = best_partitions(problem, centers, 1)[0]
+    try:
+        everyone = Problem.from_arrays(problem.X, None, sample_weight=problem.weights)
+        init = random_centers(problem, n_plain, n_clusters, rng) + problem.shift
+        plain = FairRuns(everyone, runs.max_iter).run(init - everyone.shift)
+        centers = np.concatenate([centers, plain.centers + everyone.shift])
+        starts = best_partitions(problem, centers, N_IMPROVED)
+        for labels in improved(runs, starts, n_clusters):
+            if is_better(_costs(problem, labels), _costs(problem, best)):
+                best = labels
+        best = traverse(
+            problem.X, best, problem.group_names[problem.groups], operator="rawls",
+            sample_weight=problem.weights,
+        ).labels  # fmt: skip
+        # Without harm to the worst-off group, the others may be better off.
+        best = improved(runs, [best], n_clusters, [0.0])[0]
+    except KeyboardInterrupt:
+        warnings.warn(
+            "Interrupted; labels_ are the best found so far.",
+            ConvergenceWarning,
+            stacklevel=4,
         )
-        self.trajectory_ = walk
-        self.labels_, self.cluster_centers_ = walk.labels, walk.cluster_centers
-        self.group_utilities_ = walk.utilities[-1]
-        self.group_costs_ = problem.max_distance - self.group_utilities_
-        distances = ((problem.X - walk.cluster_centers[walk.labels]) ** 2).sum(axis=1)
-        self.inertia_ = float(problem.weights @ distances)
-        del self.group_weights_
+    return best
 
 
-def _group_means(problem: Problem, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    sums = np.bincount(problem.groups, problem.weights * values, problem.n_groups)
-    means: NDArray[np.float64] = sums / problem.group_sizes
-    return means
+def _costs(problem: Problem, labels: NDArray[np.int32]) -> NDArray[np.float64]:
+    return -Assignment(replace(problem, max_distance=0.0), labels).utilities
+
+
+def _utilitarian(
+    runs: FairRuns, n_clusters: int, rng: np.random.RandomState
+) -> Assignment:
+    """The best plain k-means that a thorough search finds."""
+    problem = runs.problem
+    everyone = Problem.from_arrays(problem.X, None, sample_weight=problem.weights)
+    found = thorough_search(FairRuns(everyone, runs.max_iter), n_clusters, rng)
+    centers = found.centers[:1] + everyone.shift
+    return Assignment(problem, best_partitions(problem, centers, 1)[0])

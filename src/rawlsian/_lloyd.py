@@ -469,7 +469,7 @@ def fair_weights(
 
     Weight moves from the group with the lowest cost to the one with the highest until
     the largest cost is within FAIR_TOLERANCE of sum_g lambda_g cost_g, below which it
-    cannot be. Returns the largest cost.
+    cannot be.
     IN and OUT: group_weights; OUT: costs.
     """
     n_groups = group_sizes.shape[0]
@@ -487,7 +487,6 @@ def fair_weights(
             giver, taker, slot, n_slots, group_sizes, squares, sizes, dots,
             group_weights, costs,
         )  # fmt: skip
-    return costs.max()
 
 
 @_njit
@@ -546,14 +545,14 @@ def refill(
 @_njit
 def fair_runs(
     shared, ends, columns, values, weights, groups, group_sizes, squares, given,
-    n_slots, max_iter, patience, ceiling, objectives, group_weights, found, n_iter,
+    n_slots, max_iter, patience, ceiling, costs, group_weights, found, n_iter,
 ):  # fmt: skip
     """Run Fair-Lloyd from each of given, of shape (n_runs, n_clusters, n_features).
 
     Nearest centers and fair centers in turn, until no row changes its cluster. A run
     whose largest mean cost after ``patience`` iterations is above ``ceiling`` ends.
-    OUT: per run, objectives (the largest mean cost), group_weights, found (centers)
-    and n_iter.
+    OUT: per run, costs (mean costs of the groups), group_weights, found (centers) and
+    n_iter.
     """
     n_runs, n_clusters, n_features = given.shape
     n_samples, n_groups, n_lanes = len(weights), len(group_sizes), n_clusters * n_slots
@@ -566,7 +565,7 @@ def fair_runs(
     members = np.empty(n_groups * n_lanes, np.int64)
     half_norms, means = np.empty(n_lanes), np.empty((n_features, n_lanes))
     centers, pull = np.empty_like(means), np.ones(n_groups * n_lanes)
-    dots, costs = np.empty((n_groups, n_groups, n_lanes)), np.empty(n_groups)
+    dots = np.empty((n_groups, n_groups, n_lanes))
     balance = np.full((n_slots, n_groups), 1.0 / n_groups)
     running, age = np.arange(n_slots), np.zeros(n_slots, np.int64)
     no_starts = np.empty((n_runs, n_clusters), np.int64)
@@ -584,9 +583,9 @@ def fair_runs(
         multiply_sums(sums, dots)
         for slot in range(n_slots):
             if running[slot] >= 0:
-                objectives[running[slot]] = fair_weights(
+                fair_weights(
                     slot, n_slots, group_sizes, squares, sizes, dots, balance[slot],
-                    costs,
+                    costs[running[slot]],
                 )  # fmt: skip
                 for lane in range(slot, n_groups * n_lanes, n_slots):
                     g = lane // n_lanes
@@ -603,7 +602,7 @@ def fair_runs(
                         *entries, weights, groups, pull, labels, slot, centers,
                         half_norms, means,
                     )  # fmt: skip
-            is_hopeless = age[slot] == patience and objectives[run] > ceiling
+            is_hopeless = age[slot] == patience and costs[run].max() > ceiling
             if n_changed[slot] > 0 and age[slot] < max_iter and not is_hopeless:
                 continue
             n_ended += 1

@@ -1,9 +1,8 @@
-"""Mean centers: the best clusterings known, and a walk from there.
+"""Partitions whose centers are the means of their clusters, as in the paper.
 
-Where centers are the means of the clusters, as in the paper, most of the gain is in the
-right partition to begin with: the ends of fair and of plain runs of k-means. What is
-best for the worst-off group among these is then walked on from, one and two examples
-at a time.
+Most of what can be gained for the worst-off group is in the right partition to begin
+with, such as fair and plain runs of k-means end with. What is best of these is then
+improved, one example at a time.
 """
 
 from __future__ import annotations
@@ -11,78 +10,85 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from rawlsian import _hartigan
 from rawlsian._assignment import Assignment
-from rawlsian._fair import FairRuns, Solutions, random_centers
+from rawlsian._fair import FairRuns, nearest
 from rawlsian._problem import Problem
-from rawlsian._traverse import Trajectory, traverse
+from rawlsian._threads import run_in_chunks
 
-# Clusterings that are walked on from, and the decimals in which they must differ.
-N_WALKED, DECIMALS = 6, 9
+Labels = NDArray[np.int32]
 
-# Up to this many single moves the last walk looks at all pairs of them.
-MOST_MOVES = 20_000
+# Temperatures as shares of the total variance, each half of the one before, then 0;
+# and the limit on sweeps at each.
+TEMPERATURES = [*(0.05 * 0.5**level for level in range(12)), 0.0]
+MAX_SWEEPS = 20
+
+# Lowest utilities closer than this share of the variance are of one partition.
+SAME = 1e-9
+
+# Improving is what takes time: rows of all partitions together that are affordable, and
+# the least number of partitions, whatever that takes.
+AFFORDABLE, LEAST_KEPT = 100_000, 2
 
 
-def walk_from_the_best(
-    problem: Problem, free: Solutions, n_runs: int, max_iter: int,
-    rng: np.random.RandomState,
-) -> Trajectory:  # fmt: skip
-    """The walk that ends best for the worst-off group.
+def best_partitions(
+    problem: Problem, centers: NDArray[np.float64], n_kept: int
+) -> list[Labels]:
+    """The partitions of these centers that serve the worst-off group best, with means.
 
-    It starts at the partition of a fair solution, or at the end of a plain k-means run.
+    At least one and at most n_kept, fewer where there are many rows. Of those that are
+    alike there is one. A cluster that no row is nearest to gets one.
     """
-    n_clusters = free.centers.shape[1]
-    everyone = Problem.from_arrays(problem.X, None, sample_weight=problem.weights)
-    init = random_centers(problem, n_runs, n_clusters, rng)
-    plain = FairRuns(everyone, max_iter).run(init - everyone.shift + problem.shift)
-    starts = _most_fair(
-        problem,
-        [*(free.centers + problem.shift), *(plain.centers + everyone.shift)],
-    )  # fmt: skip
-    walks = [_walk(problem, labels, "R1") for labels in starts]
-    best = max(walks, key=lambda walk: float(walk.utilities[-1].min()))
-    is_small = problem.n_samples * (n_clusters - 1) <= MOST_MOVES
-    operator = "R2-exhaustive" if is_small else "R1+R2"
-    return _walk(problem, best.start_labels, operator, at_least=best)
-
-
-def _most_fair(
-    problem: Problem, centers: list[NDArray[np.float64]]
-) -> list[NDArray[np.int32]]:
-    """The partitions of these centers that serve the worst-off group best."""
-    by_lowest: dict[float, NDArray[np.int32]] = {}
+    n_kept = min(n_kept, max(AFFORDABLE // problem.n_samples, LEAST_KEPT))
+    found: list[tuple[float, Labels]] = []
     for these in centers:
-        labels, _ = nearest(problem.X, these)
-        if np.bincount(labels, problem.weights, len(these)).min() > 0:
-            lowest = float(Assignment(problem, labels).utilities.min())
-            by_lowest.setdefault(round(lowest, DECIMALS), labels)
-    return [by_lowest[key] for key in sorted(by_lowest, reverse=True)[:N_WALKED]]
+        labels = _without_gaps(nearest(problem.X, these)[0], problem, len(these))
+        found.append((-Assignment(problem, labels).lowest, labels))
+    found.sort(key=lambda pair: pair[0])
+    kept: list[Labels] = []
+    last = -np.inf
+    for cost, labels in found:
+        if cost > last + SAME * problem.variance and len(kept) < n_kept:
+            kept.append(labels)
+            last = cost
+    return kept
 
 
-def _walk(
-    problem: Problem,
-    labels: NDArray[np.int32],
-    operator: str,
-    at_least: Trajectory | None = None,
-) -> Trajectory:
-    """A traversal, or another one that ends higher."""
-    walk = traverse(
-        problem.X, labels, problem.group_names[problem.groups], operator=operator,
-        sample_weight=problem.weights, max_distance=problem.max_distance,
-    )  # fmt: skip
-    if at_least and at_least.utilities[-1].min() > walk.utilities[-1].min():
-        return at_least
-    return walk
+def _without_gaps(labels: Labels, problem: Problem, n_clusters: int) -> Labels:
+    """Labels with every cluster in use, which takes a row from the largest."""
+    rows = np.flatnonzero(problem.weights > 0)
+    members = np.bincount(labels[rows], minlength=n_clusters)
+    for c in np.flatnonzero(members == 0):
+        source = int(np.argmax(members))
+        row = rows[np.flatnonzero(labels[rows] == source)[-1]]
+        labels[row] = c
+        members[source] -= 1
+        members[c] += 1
+    return labels
 
 
-def nearest(
-    X: NDArray[np.float64], centers: NDArray[np.float64]
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """The nearest center of each row, ties to the lower, and its squared distance."""
-    labels = np.empty(len(X), np.int32)
-    least = np.full(len(X), np.inf)
-    for c, center in enumerate(centers):
-        distances = ((X - center) ** 2).sum(axis=1)
-        labels[distances < least] = c
-        np.minimum(least, distances, out=least)
-    return labels, least
+def improved(
+    runs: FairRuns,
+    partitions: list[Labels],
+    n_clusters: int,
+    temperatures: list[float] = TEMPERATURES,
+) -> list[Labels]:
+    """Each partition, bettered by moving one example at a time."""
+    problem, entries = runs.problem, runs.entries
+    weights = problem.weights[entries.rows]
+    heat = problem.variance * np.array(temperatures)
+
+    def improve(start: int, stop: int) -> list[Labels]:
+        found = []
+        for labels in partitions[start:stop]:
+            moved = labels[entries.rows]
+            _hartigan.improve(
+                entries.ends, entries.columns, entries.values, weights, entries.groups,
+                problem.group_sizes, n_clusters, problem.X.shape[1], heat, MAX_SWEEPS,
+                problem.tolerance, moved,
+            )  # fmt: skip
+            found.append(moved[entries.places])
+        return found
+
+    chunks = run_in_chunks(improve, len(partitions), smallest_chunk=1)
+    return [labels for chunk in chunks for labels in chunk]

@@ -11,6 +11,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, ClusterMixin, MetaEstimatorMixin, clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -18,7 +19,8 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from rawlsian._problem import MaxDistance, check_weights, clear_errors_of_x
+from rawlsian._gap import WhichBound, check_which_bound, tell_gap
+from rawlsian._problem import MaxDistance, Problem, check_weights, clear_errors_of_x
 from rawlsian._traverse import traverse
 from rawlsian.operators import Operator
 
@@ -36,12 +38,16 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     estimator : clusterer, default=None
         A scikit-learn clusterer, or a pipeline that ends in one; ``None`` means
         ``KMeans()`` with its default of 8 clusters. A copy is fitted.
-    operator : str or object with ``generate``, default="R2"
-        "R1", "R2", "R1+R2", "R2-exhaustive", or an operator of your own.
+    operator : str or object with ``generate``, default="rawls"
+        "rawls" reaches furthest; "R1" and "R2" are the paper's; "R1+R2",
+        "R2-exhaustive", "batch" and "relocate", or an operator of your own.
     max_distance : "auto" or float, default="auto"
         The utility of a perfect fit. "auto" is the squared diagonal of the bounding
         box of X; with ``UnitDistanceEncoder`` pass its ``max_distance_``. It shifts
         all utilities alike and changes no label.
+    bound : {"group", "proved"} or None, default=None
+        With which bound the result is compared: that of ``group_bound``, best known, or
+        that of ``proved_bound``. Either may take longer than the reassigning.
     max_iter : int, default=None
         Limit on the number of steps.
     prefit : bool, default=False
@@ -50,7 +56,8 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         ``clone`` unfits it, as in a grid search, unless it is in a ``FrozenEstimator``.
     random_state : int, RandomState instance or None, default=None
         Seed for the copy of the estimator, wherever it has ``random_state=None``; a
-        seed of its own is kept. Reassigning is deterministic.
+        seed of its own is kept. Also the seed of the search for the bound. Reassigning
+        is deterministic.
 
     Attributes
     ----------
@@ -67,6 +74,14 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         renumbered if the estimator left a cluster empty.
     trajectory_ : Trajectory
         Every step from there to ``labels_``, and why it ended.
+    bound_ : Bound
+        The bound that was asked for; ``bound_.is_proved`` tells which it is.
+    gap_closed_ : float
+        If a bound was asked for: which share of the way from the lowest group utility
+        at the start to the bound is gone.
+    proved_gap_ : float
+        If the proved bound was asked for: no clustering has a largest mean cost that is
+        lower by more than this share of the bound.
     n_iter_ : int
         Number of times that operations were searched. It is one more than
         ``trajectory_.n_iter``, the number of steps, if the last search found none.
@@ -105,8 +120,9 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         self,
         estimator: Any = None,
         *,
-        operator: str | Operator = "R2",
+        operator: str | Operator = "rawls",
         max_distance: MaxDistance = "auto",
+        bound: WhichBound = None,
         max_iter: int | None = None,
         prefit: bool = False,
         random_state: Any = None,
@@ -114,6 +130,7 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         self.estimator = estimator
         self.operator = operator
         self.max_distance = max_distance
+        self.bound = bound
         self.max_iter = max_iter
         self.prefit = prefit
         self.random_state = random_state
@@ -146,6 +163,7 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         RawlsianPostprocessor
             The fitted estimator itself.
         """
+        check_which_bound(self.bound)
         with clear_errors_of_x(X):
             checked = validate_data(
                 self, X, dtype=np.float64, order="C", ensure_min_samples=2
@@ -180,6 +198,14 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=2,
             )
+        if self.bound is not None:
+            problem = Problem.from_arrays(
+                checked, sensitive_features, sample_weight=sample_weight,
+                max_distance=self.max_distance,
+            )  # fmt: skip
+            start = float(self.trajectory_.utilities[0].min())
+            rng = check_random_state(self.random_state)
+            tell_gap(self, problem, self.group_utilities_, start, rng)
         return self
 
     def get_metadata_routing(self) -> MetadataRouter:

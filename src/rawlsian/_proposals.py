@@ -1,4 +1,4 @@
-"""What an operator gives, and what is asked of one."""
+"""What an operator gives, and which of it is best."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from rawlsian import _kernels
 from rawlsian._assignment import Assignment
 
 Moves: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -35,3 +36,47 @@ class Operator(Protocol):
 
     def generate(self, assignment: Assignment) -> Iterable[Proposals]:
         """Give blocks of proposals, without changing the assignment."""
+
+
+def select(blocks: Iterable[Proposals], assignment: Assignment) -> Moves | None:
+    """The best operation in the paper's order of preference, or None.
+
+    Admitted are operations after which the lowest group utility is higher than now.
+    (1) Among those after which no group is worse off than now, the one with the
+    highest overall utility; (2) otherwise among all admitted, the one with the
+    highest overall utility, which is always on the skyline; (3) otherwise none.
+    Ties go to the earliest. Being the maximum of a total order, it folds over blocks.
+    """
+    best: tuple[Proposals, int] | None = None
+    best_rank = (False, -np.inf)
+    for block in blocks:
+        j, rank = best_in_block(block, assignment)
+        if j >= 0 and rank > best_rank:
+            best, best_rank = (block, j), rank
+    if best is None:
+        return None
+    block, j = best
+    return block.moves(j)
+
+
+def best_in_block(
+    block: Proposals, assignment: Assignment
+) -> tuple[int, tuple[bool, float]]:
+    """The best proposal of a block, -1 if none is admitted, and its rank."""
+    problem = assignment.problem
+    j, is_harmless, overall = _kernels.best_proposal(
+        _check_proposed(block.utilities, problem.n_groups),
+        assignment.utilities, problem.shares, problem.tolerance,
+    )  # fmt: skip
+    return j, (is_harmless, overall)
+
+
+def _check_proposed(utilities: ArrayLike, n_groups: int) -> NDArray[np.float64]:
+    """Utilities as the kernel needs them, whatever an operator yielded."""
+    proposed = np.ascontiguousarray(utilities, dtype=np.float64)
+    if proposed.ndim != 2 or proposed.shape[1] != n_groups:
+        raise ValueError(
+            "an operator must yield Proposals whose utilities have a row a proposal "
+            f"and a column for each of {n_groups} groups, found shape {proposed.shape}."
+        )
+    return proposed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, Literal
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from rawlsian import _kernels
 from rawlsian._assignment import Assignment
 from rawlsian._problem import MaxDistance, Problem
-from rawlsian._proposals import Moves, Operator, Proposals
+from rawlsian._proposals import Moves, Operator, select
 from rawlsian.operators import get_operator
 
 # Times the variance. Rounding stays far below; beyond it an operator must be wrong.
@@ -199,42 +199,6 @@ def traverse(
     except KeyboardInterrupt:
         stop_reason = "interrupted"
     return _trajectory(problem, start_labels, start_utilities, steps, stop_reason)
-
-
-def select(blocks: Iterable[Proposals], assignment: Assignment) -> Moves | None:
-    """The best operation in the paper's order of preference, or None.
-
-    Admitted are operations after which the lowest group utility is higher than now.
-    (1) Among those after which no group is worse off than now, the one with the
-    highest overall utility; (2) otherwise among all admitted, the one with the
-    highest overall utility, which is always on the skyline; (3) otherwise none.
-    Ties go to the earliest. Being the maximum of a total order, it folds over blocks.
-    """
-    best: tuple[Proposals, int] | None = None
-    best_rank = (False, -np.inf)
-    problem = assignment.problem
-    for block in blocks:
-        proposed = _check_proposed(block.utilities, problem.n_groups)
-        j, *rank = _kernels.best_proposal(
-            proposed, assignment.utilities, problem.shares, problem.tolerance
-        )
-        if j >= 0 and tuple(rank) > best_rank:
-            best, best_rank = (block, j), (rank[0], rank[1])
-    if best is None:
-        return None
-    block, j = best
-    return block.moves(j)
-
-
-def _check_proposed(utilities: ArrayLike, n_groups: int) -> NDArray[np.float64]:
-    """Utilities as the kernel needs them, whatever an operator yielded."""
-    proposed = np.ascontiguousarray(utilities, dtype=np.float64)
-    if proposed.ndim != 2 or proposed.shape[1] != n_groups:
-        raise ValueError(
-            "an operator must yield Proposals whose utilities have a row a proposal "
-            f"and a column for each of {n_groups} groups, found shape {proposed.shape}."
-        )
-    return proposed
 
 
 def _carry_out(

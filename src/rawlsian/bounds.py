@@ -6,7 +6,6 @@ clustering with that many clusters, with means or free centers.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,6 +27,9 @@ __all__ = ["Bound", "BoundStep", "group_bound", "proved_bound"]
 # projection overshoots, and how often the bound is evaluated.
 STEP, OVERSHOOT, EVALUATE_EVERY = 0.1, 1.8, 10
 
+# What is computed unless a user says otherwise.
+MAX_ROWS, MAX_ITERATIONS, TOL, TIME_LIMIT = 1000, 50, 1e-4, 20.0
+
 # A share of the total variance that is given away for rounding in eigenvalues.
 ROUNDING = 1e-9
 
@@ -44,10 +46,15 @@ class Bound:
         The same as a lower bound on the largest mean squared distance of a group.
     is_proved : bool
         Whether it holds for every clustering, or is only the best known.
-    kind : {"group", "spectral", "semidefinite", "merged"}
+    kind : {"group", "spectral", "semidefinite"}
         Where it comes from.
     group_weights : ndarray of shape (n_groups,) or None
         Lambda, the weights of the groups that a proved bound was computed with.
+    n_rows : int or None
+        Rows that a proved bound was computed with, after merging; fewer make it looser.
+    known_cost : float or None
+        The largest mean squared distance of a group in the best clustering that was
+        found on the way, if one was searched for.
     """
 
     utility: float
@@ -55,6 +62,20 @@ class Bound:
     is_proved: bool
     kind: str
     group_weights: NDArray[np.float64] | None = None
+    n_rows: int | None = None
+    known_cost: float | None = None
+
+    @property
+    def gap(self) -> float | None:
+        """How far the bound is from what is known, as a share of the bound.
+
+        With a proved bound, no clustering whatever has a largest mean cost that is
+        lower than that of the best known one by more than this share. None where no
+        clustering was searched for, or the bound is 0.
+        """
+        if self.known_cost is None or self.cost <= 0:
+            return None
+        return self.known_cost / self.cost - 1
 
 
 class BoundStep(NamedTuple):
@@ -107,8 +128,20 @@ def group_bound(
     4.667
     """
     problem = _checked(X, sensitive_features, n_clusters, sample_weight, max_distance)
-    rng = check_random_state(random_state)
+    return best_group_bound(problem, n_clusters, check_random_state(random_state))
+
+
+def best_group_bound(
+    problem: Problem,
+    n_clusters: int,
+    rng: np.random.RandomState,
+    known: NDArray[np.float64] | None = None,
+) -> Bound:
+    """The group bound; known centers may show a better way for a group."""
     shared = thorough_search(FairRuns(problem, MAX_ITER), n_clusters, rng)
+    centers = shared.centers + problem.shift
+    if known is not None:
+        centers = np.concatenate([centers, known[None]])
     costs = []
     for g in range(problem.n_groups):
         rows = (problem.groups == g) & (problem.weights > 0)
@@ -121,8 +154,8 @@ def group_bound(
         runs = FairRuns(alone, MAX_ITER)
         best = thorough_search(runs, n_clusters, rng, times=2)
         # What is best for all groups may show a better way for one.
-        known = runs.run(shared.centers + problem.shift - alone.shift)
-        costs.append(float(min(best.objectives[0], known.objectives.min())))
+        others = runs.run(centers - alone.shift)
+        costs.append(float(min(best.objectives[0], others.objectives.min())))
     cost = max(costs)
     return Bound(problem.max_distance - cost, cost, is_proved=False, kind="group")
 
@@ -135,10 +168,10 @@ def proved_bound(
     group_weights: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     max_distance: MaxDistance = "auto",
-    max_rows: int = 1500,
-    max_iter: int = 50,
-    tol: float = 1e-4,
-    time_limit: float = 20.0,
+    max_rows: int = MAX_ROWS,
+    max_iter: int = MAX_ITERATIONS,
+    tol: float = TOL,
+    time_limit: float = TIME_LIMIT,
     random_state: Any = None,
     callback: Callable[[BoundStep], object] | None = None,
 ) -> Bound:
@@ -165,9 +198,9 @@ def proved_bound(
         How many people each example stands for.
     max_distance : "auto" or float, default="auto"
         The utility of a perfect fit, as in ``group_utilities``.
-    max_rows : int, default=1500
-        Where there are more different rows, they are merged to this many, which makes
-        the bound looser by what the merging costs. Time grows with its cube.
+    max_rows : int, default=1000
+        Where there are more different rows, they are merged to this many, which leaves
+        it valid and makes it looser. Time grows with its cube.
     max_iter : int, default=50
         Limit on the iterations.
     tol : float, default=1e-4
@@ -198,29 +231,48 @@ def proved_bound(
     (True, True)
     """
     problem = _checked(X, sensitive_features, n_clusters, sample_weight, max_distance)
-    rng = check_random_state(random_state)
-    lam = _check_group_weights(group_weights, problem, n_clusters, rng)
+    return best_proved_bound(
+        problem, n_clusters, check_random_state(random_state),
+        lam=_check_group_weights(group_weights, problem.n_groups), max_rows=max_rows,
+        max_iter=max_iter, tol=tol, time_limit=time_limit, callback=callback,
+    )  # fmt: skip
+
+
+def best_proved_bound(
+    problem: Problem,
+    n_clusters: int,
+    rng: np.random.RandomState,
+    *,
+    lam: NDArray[np.float64] | None = None,
+    max_rows: int = MAX_ROWS,
+    max_iter: int = MAX_ITERATIONS,
+    tol: float = TOL,
+    time_limit: float = TIME_LIMIT,
+    callback: Callable[[BoundStep], object] | None = None,
+) -> Bound:
+    """The proved bound, at a lambda that is given or searched for."""
+    known_cost = None
+    if lam is None:
+        best = thorough_search(FairRuns(problem, MAX_ITER), n_clusters, rng)
+        lam, known_cost = best.group_weights[0], float(best.objectives[0])
     weights = (lam / problem.group_sizes)[problem.groups] * problem.weights
     rows, masses = _distinct(problem.X[weights > 0], weights[weights > 0])
-    cost, kind, merged = _spectral(rows, masses, n_clusters), "spectral", 0.0
-    if len(rows) > max_rows:
-        rows, masses, merged = _merge(rows, masses, max_rows, rng)
-    relaxation = _Relaxation(rows, masses, n_clusters)
-    began = time.perf_counter()
+    cost, kind = _spectral(rows, masses, n_clusters), "spectral"
+    rows, masses, within = _merge(rows, masses, max_rows, rng)
+    relaxation = _Relaxation(rows, masses, within, n_clusters)
+    ends = time.perf_counter() + time_limit
     try:
-        for n_iter, bound in relaxation.iterate(max_iter, tol):
-            # Centers are as far from a row as from what it was merged to, or nearer by
-            # how far it is from that.
-            whole = max(math.sqrt(max(bound, 0.0)) - math.sqrt(merged), 0.0) ** 2
-            if whole > cost:
-                cost, kind = whole, "merged" if merged else "semidefinite"
+        for n_iter, bound in relaxation.iterate(max_iter, tol, ends):
+            if bound > cost:
+                cost, kind = bound, "semidefinite"
             if callback is not None:
                 callback(BoundStep(n_iter, cost))
-            if time.perf_counter() - began > time_limit:
-                break
     except KeyboardInterrupt:
         pass
-    return Bound(problem.max_distance - cost, cost, True, kind, lam)
+    return Bound(
+        problem.max_distance - cost, cost, is_proved=True, kind=kind, group_weights=lam,
+        n_rows=len(rows), known_cost=known_cost,
+    )  # fmt: skip
 
 
 def _checked(
@@ -238,21 +290,17 @@ def _checked(
 
 
 def _check_group_weights(
-    group_weights: ArrayLike | None,
-    problem: Problem,
-    n_clusters: int,
-    rng: np.random.RandomState,
-) -> NDArray[np.float64]:
+    group_weights: ArrayLike | None, n_groups: int
+) -> NDArray[np.float64] | None:
+    """Lambda on the simplex, or None where it is to be searched for."""
     if group_weights is None:
-        runs = FairRuns(problem, MAX_ITER)
-        best = thorough_search(runs, n_clusters, rng)
-        found: NDArray[np.float64] = best.group_weights[0]
-        return found
+        return None
     lam = np.asarray(group_weights, dtype=np.float64)
-    if lam.shape != (problem.n_groups,) or not (lam >= 0).all() or not lam.sum() > 0:
+    is_valid = lam.shape == (n_groups,) and (lam >= 0).all() and 0 < lam.sum() < np.inf
+    if not is_valid:
         raise ValueError(
-            f"group_weights must be {problem.n_groups} numbers that are not negative, "
-            f"one for each group, got {group_weights!r}."
+            f"group_weights must be {n_groups} numbers that are not negative, one for "
+            f"each group, got {group_weights!r}."
         )
     shares: NDArray[np.float64] = lam / lam.sum()
     return shares
@@ -281,40 +329,59 @@ def _spectral(
 def _merge(
     rows: NDArray[np.float64],
     weights: NDArray[np.float64],
-    n_rows: int,
+    max_rows: int,
     rng: np.random.RandomState,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-    """Rows merged to their clusters' means, their weights, and what merging costs."""
-    clusterer = MiniBatchKMeans(n_rows, n_init=1, batch_size=4096, random_state=rng)
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """At most max_rows rows, means of those merged; weights; scatter within them."""
+    n_features = rows.shape[1]
+    if len(rows) <= max_rows:
+        return rows, weights, np.zeros((n_features, n_features))
+    clusterer = MiniBatchKMeans(max_rows, n_init=1, batch_size=4096, random_state=rng)
     labels = clusterer.fit(rows, sample_weight=weights).labels_
     _, labels = np.unique(labels, return_inverse=True)
     mass = np.asarray(np.bincount(labels, weights), dtype=np.float64)
-    means = np.empty((len(mass), rows.shape[1]))
-    for j in range(rows.shape[1]):
+    means = np.empty((len(mass), n_features))
+    for j in range(n_features):
         means[:, j] = np.bincount(labels, weights * rows[:, j]) / mass
-    cost = float(weights @ ((rows - means[labels]) ** 2).sum(axis=1))
-    return means, mass, cost
+    scaled = np.sqrt(weights)[:, None] * (rows - means[labels])
+    return means, mass, scaled.T @ scaled
 
 
 class _Relaxation:
     """Peng and Wei's relaxation of weighted k-means, and bounds on the way to it.
 
     A clustering is a projection Y of rank k with Y r = r, r = sqrt(w), and no negative
-    entry; it costs sum_i w_i |x_i|^2 - <K, Y> with K = (r r^T) * (X X^T). For any
-    symmetric N >= 0, as <N, Y> >= 0, no clustering costs less than sum_i w_i |x_i|^2
-    - r^T (K + N) r less the k - 1 largest eigenvalues of (K + N) off r.
+    entry; it costs sum_i w_i |x_i|^2 - <K, Y> with K = A A^T, the rows of A being
+    r_i x_i. For any symmetric N >= 0, as <N, Y> >= 0, no clustering costs less than
+    sum_i w_i |x_i|^2 - r^T (K + N) r less the k - 1 largest eigenvalues of K + N off r.
+
+    Where rows were merged, this holds for all of them: let D have the columns r_i / r_J
+    for the rows i merged to J, and N be D M D^T with M >= 0. With A = D A_J + Q T, A_J
+    of the merged rows and T^T T the scatter within them, Q is orthogonal to D, so that
+    K + N has the eigenvalues of [A_J; T] [A_J; T]^T + [M 0; 0 0]: as if the rows of T
+    were further rows, of no weight. Nothing is lost but some freedom in N.
     """
 
     def __init__(
-        self, rows: NDArray[np.float64], weights: NDArray[np.float64], n_clusters: int
+        self,
+        rows: NDArray[np.float64],
+        weights: NDArray[np.float64],
+        within: NDArray[np.float64],
+        n_clusters: int,
     ) -> None:
         self.r = np.sqrt(weights)
         scaled = self.r[:, None] * (rows - weights @ rows)
+        self.n_rows, self.rank = len(rows), min(n_clusters, len(rows)) - 1
+        if within.any():
+            scatter, axes = eigh(within)
+            spread = np.sqrt(np.maximum(scatter, 0.0))[:, None] * axes.T
+            scaled = np.concatenate([scaled, spread])
+            self.r = np.concatenate([self.r, np.zeros(len(spread))])
+            self.rank = n_clusters - 1
         self.K = scaled @ scaled.T
         self.total = float((scaled**2).sum())
-        self.rank = min(n_clusters, len(rows)) - 1
 
-    def iterate(self, max_iter: int, tol: float) -> Any:
+    def iterate(self, max_iter: int, tol: float, ends: float) -> Any:
         """Yield the number of iterations and a bound, every few of them."""
         if self.rank == 0 or self.rank + 1 >= len(self.r) or self.total == 0:
             yield 0, self.bound(np.zeros_like(self.K))
@@ -322,16 +389,18 @@ class _Relaxation:
         step = STEP * self.total
         whole = np.outer(self.r, self.r)
         positive, multiplier = whole, np.zeros_like(self.K)
-        best = 0.0
+        best, m = 0.0, self.n_rows
         for n_iter in range(1, max_iter + 1):
             projection = self._project(positive - multiplier + self.K / step) + whole
             overshot = OVERSHOOT * projection + (1 - OVERSHOOT) * positive + multiplier
-            positive = np.maximum(overshot, 0.0)
+            positive = overshot.copy()
+            np.maximum(overshot[:m, :m], 0.0, out=positive[:m, :m])
             multiplier = overshot - positive  # never above 0
-            if n_iter % EVALUATE_EVERY == 0 or n_iter == max_iter:
+            is_late = time.perf_counter() > ends
+            if n_iter % EVALUATE_EVERY == 0 or n_iter == max_iter or is_late:
                 before, best = best, max(best, self.bound(-step * multiplier))
                 yield n_iter, best
-                if best - before < tol * best:
+                if best - before < tol * best or is_late:
                     return
 
     def bound(self, N: NDArray[np.float64]) -> float:

@@ -7,15 +7,44 @@ An operator is anything with a method ``generate(assignment)`` that yields block
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from rawlsian._assignment import Assignment
-from rawlsian._proposals import Operator, Proposals
+from rawlsian._many_moves import Batch, Relocate
+from rawlsian._proposals import Operator, Proposals, best_in_block
 from rawlsian._r1_r2 import R1, R2, R2Exhaustive
 
-__all__ = ["R1", "R2", "AnyOf", "Operator", "Proposals", "R2Exhaustive"]
+# Up to this many single moves all pairs of them are looked at by "rawls".
+MOST_MOVES = 20_000
+
+__all__ = [
+    "R1",
+    "R2",
+    "AnyOf",
+    "Batch",
+    "FirstOf",
+    "Operator",
+    "Proposals",
+    "R2Exhaustive",
+    "Rawls",
+    "Relocate",
+]
 
 
-class AnyOf:
+class _Composed:
+    """An operator made of others."""
+
+    def __init__(self, *operators: str | Operator) -> None:
+        if not operators:
+            name = type(self).__name__
+            raise ValueError(f"{name} needs at least one operator, as {name}('R1').")
+        self.operators = tuple(map(get_operator, operators))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self.operators))})"
+
+
+class AnyOf(_Composed):
     """The proposals of several operators together; earlier operators win ties.
 
     Parameters
@@ -24,18 +53,48 @@ class AnyOf:
         For example ``AnyOf("R1", "R2")``, which is what "R1+R2" means.
     """
 
-    def __init__(self, *operators: str | Operator) -> None:
-        if not operators:
-            raise ValueError("AnyOf needs at least one operator, such as AnyOf('R1').")
-        self.operators = tuple(map(get_operator, operators))
-
-    def __repr__(self) -> str:
-        return f"AnyOf({', '.join(map(repr, self.operators))})"
-
     def generate(self, assignment: Assignment) -> Iterator[Proposals]:
         """Yield the blocks of each operator in turn."""
         for operator in self.operators:
             yield from operator.generate(assignment)
+
+
+class FirstOf(_Composed):
+    """The proposals of the first operator that has one to carry out.
+
+    Parameters
+    ----------
+    *operators : str or object with ``generate``
+        Each is asked only where those before it propose nothing that raises the
+        lowest group utility, so that the cheap ones come first.
+    """
+
+    def generate(self, assignment: Assignment) -> Iterator[Proposals]:
+        """Yield the blocks of one operator after the other, until some will do."""
+        for operator in self.operators:
+            is_found = False
+            for block in operator.generate(assignment):
+                yield block
+                is_found = is_found or best_in_block(block, assignment)[0] >= 0
+            if is_found:
+                return
+
+
+@dataclass(frozen=True)
+class Rawls:
+    """Whatever helps: a batch, a pair, or else relocating a cluster.
+
+    Cheap operators come first: a cluster is relocated only where nothing else raises
+    the lowest utility. Pairs are all pairs of moves where there are at most 20,000
+    single moves; beyond that there are none, as those of R2 are found only where R1
+    still moves.
+    """
+
+    def generate(self, assignment: Assignment) -> Iterator[Proposals]:
+        """Yield what the first of them that helps proposes."""
+        n_moves = assignment.problem.n_samples * (assignment.n_clusters - 1)
+        pairs = [R2Exhaustive()] if n_moves <= MOST_MOVES else []
+        yield from FirstOf(Batch(), *pairs, Relocate()).generate(assignment)
 
 
 _BY_NAME: dict[str, Callable[[], Operator]] = {
@@ -43,6 +102,9 @@ _BY_NAME: dict[str, Callable[[], Operator]] = {
     "R2": R2,
     "R2-exhaustive": R2Exhaustive,
     "R1+R2": lambda: AnyOf("R1", "R2"),
+    "batch": Batch,
+    "relocate": Relocate,
+    "rawls": Rawls,
 }
 
 

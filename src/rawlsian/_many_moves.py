@@ -1,0 +1,177 @@
+"""Operators that reassign many examples at once: batch and relocate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from rawlsian._assignment import Assignment
+from rawlsian._fair import GIVE_UP_ABOVE, MAX_ITER, PATIENCE, FairRuns
+from rawlsian._means import Labels, best_partitions, improved
+from rawlsian._proposals import Moves, Proposals
+from rawlsian._r1_r2 import R1
+
+# A batch holds up if it brings at least this share of what its moves promise.
+HOLDS_UP = 0.5
+
+# Relocate: how many it tries for each cluster, and of which ends it betters the means.
+TRIALS_A_CLUSTER = 16
+N_IMPROVED = 6
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Move many examples at once, those first that cost the others least.
+
+    Single moves that raise the utility of the least advantaged group are ranked by
+    their exchange rate: what it gains for what the others lose. Of the moves that
+    together promise the highest lowest utility, all are tried; if what they bring,
+    evaluated exactly, is less than half of what they promise, the better half of them,
+    and so on. Where not even one holds up, the moves of R1 are proposed: it ends only
+    where R1 would.
+
+    Examples
+    --------
+    >>> from rawlsian import load_adult, kmeans_restarts, traverse
+    >>> adult = load_adult(sample=500, random_state=576)
+    >>> data = {"X": adult.data, "sensitive_features": adult.sensitive_features}
+    >>> start = kmeans_restarts(**data, n_clusters=5, n_runs=1, random_state=0)
+    >>> ways = [traverse(labels=start.labels(0), operator=o, **data)
+    ...         for o in ("R1", "batch")]
+    >>> ways[1].n_iter < ways[0].n_iter
+    True
+    """
+
+    def generate(self, assignment: Assignment) -> Iterator[Proposals]:
+        """Yield the largest batch that holds up or, if there is none, R1's moves."""
+        batch = _largest_that_holds_up(assignment)
+        if batch is None:
+            yield from R1().generate(assignment)
+        else:
+            moves, utilities = batch
+            yield Proposals(utilities[None], lambda _: moves)
+
+
+def _largest_that_holds_up(
+    assignment: Assignment,
+) -> tuple[Moves, NDArray[np.float64]] | None:
+    """Moves by exchange rate, halved until they hold up, and where they lead."""
+    examples, targets, promised = _ranked_moves(assignment)
+    lowest, tolerance = assignment.lowest, assignment.problem.tolerance
+    n_moved = int(np.argmax(promised)) + 1 if len(examples) > 0 else 0
+    while n_moved > 0:
+        moves = examples[:n_moved], targets[:n_moved]
+        if not _empties_a_cluster(assignment, *moves):
+            utilities = assignment.utilities_after(*moves)
+            least = HOLDS_UP * (promised[n_moved - 1] - lowest)
+            if utilities.min() - lowest > max(least, tolerance):
+                return moves, utilities
+        n_moved //= 2
+    return None
+
+
+def _ranked_moves(
+    assignment: Assignment,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Moves by exchange rate and the lowest utility that so many of them promise.
+
+    One move an example, none of them harmful to the least advantaged group.
+    """
+    problem, labels = assignment.problem, assignment.labels
+    n_groups, rows = problem.n_groups, np.arange(problem.n_samples)
+    lag = int(np.argmin(assignment.utilities))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        leaving = assignment.toggle[labels, :, rows].T
+        gain = -(assignment.toggle[:, lag] + leaving[lag])
+        # Row n_groups has the sum over all groups.
+        loss = assignment.toggle[:, n_groups] + leaving[n_groups] + gain
+        loss[loss <= problem.tolerance * problem.group_sizes.sum()] = 0.0
+        is_useful = gain > problem.tolerance * problem.group_sizes[lag]
+        rate = np.where(is_useful, gain / loss, -1.0)
+    rate[labels, rows] = -1.0
+    # Where nobody loses, rates are infinite and the gain decides.
+    targets = np.argmax(np.where(rate == rate.max(axis=0), gain, -np.inf), axis=0)
+    examples = np.flatnonzero(rate[targets, rows] > 0)
+    targets = targets[examples]
+    order = np.lexsort((-gain[targets, examples], -rate[targets, examples]))
+    examples, targets = examples[order], targets[order]
+    costs = assignment.toggle[targets, :n_groups, examples]
+    costs += leaving[:n_groups, examples].T
+    after = assignment.utilities - np.cumsum(costs / problem.group_sizes, axis=0)
+    return examples, targets, after.min(axis=1)
+
+
+def _empties_a_cluster(
+    assignment: Assignment, examples: NDArray[np.int64], targets: NDArray[np.int64]
+) -> bool:
+    labels = assignment.labels.copy()
+    labels[examples] = targets
+    has_weight = assignment.problem.weights > 0
+    return len(np.unique(labels[has_weight])) < assignment.n_clusters
+
+
+@dataclass(frozen=True)
+class Relocate:
+    """Take one cluster apart and found it elsewhere.
+
+    The center of a cluster is put on an example drawn at random, and all examples are
+    assigned anew: by a run of Fair-Lloyd from there, and then one at a time, with means
+    for centers. The best of what many such trials lead to are proposed. This leaves a
+    basin that moves of a few examples cannot leave.
+
+    Parameters
+    ----------
+    n_trials : int, default=None
+        Number of trials at each step; ``None`` means 16 for each cluster.
+    random_state : int, default=0
+        Seed of the examples that clusters are founded on. They are the same at each
+        step, so that the same assignment gives the same proposals.
+    """
+
+    n_trials: int | None = None
+    random_state: int = 0
+
+    def generate(self, assignment: Assignment) -> Iterator[Proposals]:
+        """Yield the best that relocating a cluster leads to."""
+        problem, n_clusters = assignment.problem, assignment.n_clusters
+        if n_clusters == 1:
+            return
+        runs = FairRuns(problem, MAX_ITER)
+        ends = runs.run(
+            self._relocated(assignment), patience=PATIENCE,
+            ceiling=GIVE_UP_ABOVE * (problem.max_distance - assignment.lowest),
+        )  # fmt: skip
+        partitions = best_partitions(problem, ends.centers + problem.shift, N_IMPROVED)
+        found = []
+        for labels in improved(runs, partitions, n_clusters):
+            labels = _numbered_alike(labels, assignment)
+            examples = np.flatnonzero(labels != assignment.labels)
+            found.append((examples, labels[examples].astype(np.int64)))
+        if found:
+            utilities = [assignment.utilities_after(*moves) for moves in found]
+            yield Proposals(np.array(utilities), lambda j: found[j])
+
+    def _relocated(self, assignment: Assignment) -> NDArray[np.float64]:
+        """The means, one of which is on a random example, for each trial."""
+        problem, n_clusters = assignment.problem, assignment.n_clusters
+        n_trials = self.n_trials or TRIALS_A_CLUSTER * n_clusters
+        rng = np.random.RandomState(self.random_state)
+        rows = rng.choice(np.flatnonzero(problem.weights > 0), n_trials)
+        trials = np.arange(n_trials)
+        centers = np.repeat(assignment.centers[None], n_trials, axis=0)
+        centers[trials, trials % n_clusters] = problem.X[rows]
+        relocated: NDArray[np.float64] = centers - problem.shift
+        return relocated
+
+
+def _numbered_alike(labels: Labels, assignment: Assignment) -> Labels:
+    """Labels renumbered so that as few as possible differ; without weight, none."""
+    n_clusters, weights = assignment.n_clusters, assignment.problem.weights
+    pairs = labels.astype(np.int64) * n_clusters + assignment.labels
+    common = np.bincount(pairs, weights > 0, n_clusters**2)
+    _, numbers = linear_sum_assignment(-common.reshape(n_clusters, n_clusters))
+    return np.where(weights > 0, numbers[labels], assignment.labels).astype(np.int32)
