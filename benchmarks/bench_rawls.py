@@ -1,11 +1,12 @@
-"""How near RawlsianKMeans comes to the best that can be done for the worst-off group.
+"""How near to the best that can be done for the worst-off group each method comes.
 
     .venv/bin/python benchmarks/bench_rawls.py samples 5    # 30 Adult samples, k = 5
     .venv/bin/python benchmarks/bench_rawls.py proved 5     # the proved bound on them
+    .venv/bin/python benchmarks/bench_rawls.py groups       # by race, and sex and race
     .venv/bin/python benchmarks/bench_rawls.py small        # against brute force
     .venv/bin/python benchmarks/bench_rawls.py whole        # all of Adult
 
-Prints the tables of benchmarks/README.md.
+Prints the tables of docs/beyond.md.
 """
 
 from __future__ import annotations
@@ -34,15 +35,12 @@ def samples():
 
 
 def start_of(sample, n_clusters):
-    """Lowest utility at the paper's start, or the plain utilitarian one; R1's end."""
-    from rawlsian import traverse
-    from rawlsian.study import _stages
+    """Labels of the paper's start, or of the plain utilitarian one."""
+    from rawlsian.study import _beyond, _stages
 
     explored = _stages.explore(sample, n_clusters, 5000)
-    start = explored.starts.get("filtered", explored.starts["unfiltered"])
-    labels = explored.restarts.labels(start.utilitarian)
-    walk = traverse(sample.X, labels, sample.sex, max_distance=8)
-    return walk.utilities[0].min(), walk.utilities[-1].min()
+    start = explored.starts[_beyond.start_of(explored)]
+    return explored.restarts.labels(start.utilitarian)
 
 
 def quartiles(values, form):
@@ -51,52 +49,77 @@ def quartiles(values, form):
     return "{} (quartiles {} to {}; {} to {})".format(*shown)
 
 
+WALKS = ("R1", "batch", "rawls")
+SOLVERS = {"mean": "mean centers", "free": "free centers"}
+
+
 def bench_samples(n_clusters):
     """Gap closed on Adult samples with the paper's split."""
-    from rawlsian import FairLloyd, RawlsianKMeans, group_bound
+    from rawlsian import FairLloyd, RawlsianKMeans, group_bound, traverse
 
-    closed = {"R1": [], "mean": [], "free": []}
-    worse, ratios, seconds = [], [], {"mean": [], "free": []}
+    methods = [*WALKS, *SOLVERS]
+    lowest, seconds, steps = ({name: [] for name in methods} for _ in range(3))
+    starts, bounds, ratios, others, longer = [], [], [], [], []
+    options = {"n_clusters": n_clusters, "max_distance": 8, "random_state": 0}
     for sample in samples():
         data = {"X": sample.X, "sensitive_features": sample.sex}
-        start, r1 = start_of(sample, n_clusters)
-        options = {"n_clusters": n_clusters, "max_distance": 8, "random_state": 0}
-        bound = group_bound(**data, **options).utility
-        reached = {"R1": r1}
-        for centers in ("mean", "free"):
+        labels = start_of(sample, n_clusters)
+        bounds.append(group_bound(**data, **options).utility)
+        for name in methods:
             began = time.perf_counter()
-            fitted = RawlsianKMeans(centers=centers, **options).fit(**data)
-            seconds[centers].append(time.perf_counter() - began)
-            reached[centers] = fitted.group_utilities_.min()
-        for name, utility in reached.items():
-            closed[name].append((utility - start) / (bound - start))
+            if name in WALKS:
+                walk = traverse(labels=labels, operator=name, max_distance=8, **data)
+                reached = walk.utilities[-1].min()
+                steps[name].append(walk.n_iter)
+            else:
+                fitted = RawlsianKMeans(centers=name, **options).fit(**data)
+                reached = fitted.group_utilities_.min()
+            seconds[name].append(time.perf_counter() - began)
+            lowest[name].append(reached)
+        starts.append(walk.utilities[0].min())
         lloyd = FairLloyd(n_init=1000, **options)
         lloyd_seconds, ours = paired_seconds(
             lambda lloyd=lloyd, data=data: lloyd.fit(**data),
-            lambda data=data, options=options: RawlsianKMeans(**options).fit(**data),
+            lambda data=data: RawlsianKMeans(**options).fit(**data),
             repeats=3,
         )
         ratios.append(np.median(ours / lloyd_seconds))
-        worse.append((8 - reached["free"]) / lloyd.group_costs_.max() - 1)
-    row("gap closed by", "median (quartiles; range)", "seconds, median")
-    row("---", "---", "---")
-    row("R1", quartiles(closed["R1"], "{:.1%}"), "")
-    for centers in ("mean", "free"):
+        others.append(lloyd.group_utilities_.min())
+        n_crossings = 4 * (100 + 12 * n_clusters**2)
+        fitted = RawlsianKMeans(n_init=256, n_crossings=n_crossings, **options)
+        longer.append(fitted.fit(**data).group_utilities_.min())
+    start, bound = np.array(starts), np.array(bounds)
+    row(f"k = {n_clusters}", "gap closed", "steps", "seconds, median")
+    row("---", "---", "---", "---")
+    for name in methods:
+        closed = (np.array(lowest[name]) - start) / (bound - start)
         row(
-            f'`RawlsianKMeans(centers="{centers}")`',
-            quartiles(closed[centers], "{:.1%}"),
-            f"{np.median(seconds[centers]):.2f}",
+            SOLVERS.get(name, name),
+            quartiles(closed, "{:.1%}"),
+            f"{np.median(steps[name]):g}" if name in WALKS else "",
+            f"{np.median(seconds[name]):.2f}",
         )
-    worse = np.array(worse)
     print()
-    row("free centers against 1000 starts of FairLloyd", "measured")
+    row(f"k = {n_clusters}", "measured")
     row("---", "---")
+    n_below = np.sum(np.array(lowest["rawls"]) < np.array(lowest["R1"]) - 1e-12)
+    row("samples in which rawls ends below R1", f"{n_below} of {len(starts)}")
+    higher = np.array(lowest["batch"]) - np.array(lowest["R1"])
+    row("batch ends above R1 by, in thousandths", quartiles(1e3 * higher, "{:.3f}"))
+    free = 8 - np.array(lowest["free"])
+    worse = free / (8 - np.array(others)) - 1
     row(
-        "as good (a share of 1e-6) or better", f"{(worse < 1e-6).sum()} of {len(worse)}"
+        "free centers as good as 1000 FairLloyd starts (a share of 1e-6)",
+        f"{(worse < 1e-6).sum()} of {len(worse)}",
     )
-    row("better", f"{(worse < -1e-6).sum()} of {len(worse)}")
+    row("better than they are", f"{(worse < -1e-6).sum()} of {len(worse)}")
     row("largest share by which the cost is worse", f"{max(worse.max(), 0):.2e}")
     row("time, as a share of theirs", quartiles(ratios, "{:.2f}"))
+    gain = free / (8 - np.array(longer)) - 1
+    row(
+        "a search four times as long finds better (a share of 1e-6) in",
+        f"{(gain > 1e-6).sum()} of {len(gain)}, by up to {max(gain.max(), 0):.2e}",
+    )
 
 
 def bench_proved(n_clusters):
@@ -120,39 +143,79 @@ def bench_proved(n_clusters):
     row("seconds", quartiles(seconds, "{:.1f}"))
 
 
+def bench_groups():
+    """More than two groups: the worst-off of them, against FairLloyd."""
+    from rawlsian import FairLloyd, RawlsianKMeans, load_adult
+
+    row(
+        "groups", "k", "number", "lowest utility", "200 FairLloyd starts", "no lower in"
+    )
+    row(*["---"] * 6)
+    for columns in (["race"], ["sex", "race"]):
+        for n_clusters in (3, 5, 10):
+            pairs, n_groups = [], set()
+            for sample in samples():
+                adult = load_adult(sample=500, random_state=sample.seed)
+                groups = np.column_stack([adult.table[name] for name in columns])
+                data = {"X": adult.data, "sensitive_features": groups}
+                options = {
+                    "n_clusters": n_clusters, "max_distance": 8, "random_state": 0,
+                }  # fmt: skip
+                ours = RawlsianKMeans(**options).fit(**data)
+                theirs = FairLloyd(n_init=200, **options).fit(**data)
+                pairs.append([f.group_utilities_.min() for f in (ours, theirs)])
+                n_groups.add(len(ours.groups_))
+            ours, theirs = np.array(pairs).T
+            row(
+                " and ".join(columns), n_clusters,
+                " to ".join(map(str, sorted({min(n_groups), max(n_groups)}))),
+                f"{np.median(ours):.4f}", f"{np.median(theirs):.4f}",
+                f"{(ours >= theirs - 1e-6).sum()} of {len(ours)}",
+            )  # fmt: skip
+
+
 def bench_small():
     """How often the optimum is found on small random data, by brute force."""
     from cases import make_case
-    from rawlsian import RawlsianKMeans
-    from test_kmeans import least_cost_of_two_groups, partitions
+    from rawlsian import RawlsianKMeans, proved_bound
+    from rawlsian._leximin import leximin_centers
+    from test_kmeans import costs_of, partitions
 
-    row("centers", "n", "k", "groups", "optimum found in")
+    def least(case, labels, centers):
+        if centers == "mean":
+            return 10 - case.reference.utilities(labels).min()
+        none = np.zeros((labels.max() + 1, case.X.shape[1]))
+        best = leximin_centers(case.problem, labels.astype(np.int32), none)
+        return costs_of(case, labels, best).max()
+
+    n = 8
+    row("centers", "rows", "k", "groups", "optimum found in")
     row(*["---"] * 5)
-    for centers, k, n_groups in (
-        ("free", 2, 2), ("free", 3, 2), ("mean", 2, 2), ("mean", 3, 2), ("mean", 2, 3),
-        ("mean", 3, 3),
-    ):  # fmt: skip
-        n_found = 0
-        for seed in range(200):
-            case = make_case(seed, 7, k, n_groups)
-            fitted = RawlsianKMeans(k, centers=centers, max_distance=10, random_state=0)
-            lowest = fitted.fit(case.X, sensitive_features=case.groups)
-            lowest = lowest.group_utilities_.min()
-            if centers == "free":
-                best = 10 - min(
-                    least_cost_of_two_groups(case, p) for p in partitions(7, k)
-                )
-            else:
-                best = max(case.reference.utilities(p).min() for p in partitions(7, k))
-            n_found += lowest > best - 1e-6
-        row(centers, 7, k, n_groups, f"{n_found} of 200")
+    n_above = n_bounds = 0
+    for centers in ("mean", "free"):
+        for k, n_groups in ((2, 2), (3, 2), (2, 3), (3, 3)):
+            n_found = 0
+            for seed in range(200):
+                case = make_case(seed, n, k, n_groups)
+                best = min(least(case, labels, centers) for labels in partitions(n, k))
+                fitted = RawlsianKMeans(k, centers=centers, random_state=0)
+                fitted.fit(case.X, sensitive_features=case.groups)
+                n_found += fitted.group_costs_.max() < best + 1e-6
+                if centers == "free":
+                    bound = proved_bound(
+                        case.X, case.groups, n_clusters=k, random_state=0
+                    )
+                    n_bounds += 1
+                    n_above += bound.cost > best * (1 + 1e-12) + 1e-12
+            row(centers, n, k, n_groups, f"{n_found} of 200")
+    print(f"\nproved bound above the optimum: {n_above} of {n_bounds}")
 
 
 def bench_whole():
     """RawlsianKMeans on all of Adult against KMeans."""
     from sklearn.cluster import KMeans
 
-    from rawlsian import RawlsianKMeans, load_adult
+    from rawlsian import RawlsianKMeans, load_adult, proved_bound
 
     adult = load_adult()
     ours, theirs = paired_seconds(
@@ -162,11 +225,18 @@ def bench_whole():
         lambda: KMeans(5, n_init=10, random_state=0).fit(adult.data),
         repeats=3,
     )
-    row("what", "measured")
+    began = time.perf_counter()
+    bound = proved_bound(
+        adult.data, adult.sensitive_features, n_clusters=5, random_state=0
+    )
+    bound_seconds = time.perf_counter() - began
+    row("all of Adult, k = 5", "measured")
     row("---", "---")
     row("`RawlsianKMeans(5)`, seconds", f"{np.median(ours):.1f}")
     row("`KMeans(5, n_init=10)`, seconds", f"{np.median(theirs):.1f}")
     row("ratio, median of pairs", f"{np.median(ours / theirs):.1f}")
+    row(f"proved gap, with rows merged to {bound.n_rows}", f"{bound.gap:.2%}")
+    row("proved bound, seconds", f"{bound_seconds:.1f}")
 
 
 def main(name, *arguments):

@@ -11,6 +11,7 @@ import pytest
 
 from rawlsian import (
     kmeans_restarts,
+    plot_bound,
     plot_crosshairs,
     plot_gains,
     plot_iterations,
@@ -159,6 +160,19 @@ def test_crosshairs_meet_at_the_point():
     assert set(vertical.get_xdata()) == {2.0}
     assert set(horizontal.get_ydata()) == {1.0}
     assert plus.get_xydata().tolist() == [[2.0, 1.0]]
+
+
+def test_a_bound_is_a_corner_that_is_in_view():
+    ax = plot_trajectory(POINTS)
+
+    plot_bound(5.0, label="proved", ax=ax)
+
+    corner = ax.get_lines()[-1]
+    assert corner.get_xdata()[:2].tolist() == [5.0, 5.0]
+    assert corner.get_ydata()[1:].tolist() == [5.0, 5.0]
+    assert ax.get_xlim()[1] > 5.0
+    assert ax.get_ylim()[1] > 5.0
+    assert ax.get_xlim()[0] < 2.0  # and what was there still is
 
 
 def test_iterations_are_dots_with_their_median_and_what_was_reported():

@@ -60,7 +60,7 @@ def without_seconds(value):
 
 def test_results_have_everything_that_is_promised(results):
     assert results["stages_finished"] == [
-        "data", "existence", "traversals", "samples", "claims"
+        "data", "existence", "traversals", "samples", "beyond", "claims"
     ]  # fmt: skip
     assert results["dataset"]["rows"] == 30_718
     assert results["dataset"]["columns"] == 42
@@ -107,6 +107,39 @@ def test_what_it_says_of_a_sample_can_be_had_from_the_library(results):
     assert trajectory.utilities[-1, 0] == results["traversals"][0]["end"]["Female"]
 
 
+def test_beyond_the_paper_each_method_is_compared_with_both_bounds(results):
+    beyond = results["beyond"]
+
+    assert len(beyond["rows"]) == 3
+    for row in beyond["rows"]:
+        ends = row["methods"]
+        assert list(ends) == beyond["methods"]
+        assert max(end["lowest"] for end in ends.values()) <= row["group"] + 1e-9
+        assert row["group"] < row["proved"]
+        assert ends["rawls"]["lowest"] >= ends["R1"]["lowest"]
+        assert ends["free centers"]["lowest"] >= ends["mean centers"]["lowest"]
+        for end in ends.values():
+            gained = end["lowest"] - row["start_lowest"]
+            assert end["gap_closed"] == gained / (row["group"] - row["start_lowest"])
+            assert end["proved_gap"] == pytest.approx(
+                (8 - end["lowest"]) / (8 - row["proved"]) - 1
+            )
+
+
+def test_what_is_drawn_beyond_the_paper_ends_where_the_table_says(results):
+    beyond, seed = results["beyond"], results["existence"]["sample_seed"]
+    (row,) = (row for row in beyond["rows"] if row["seed"] == seed)
+
+    for name, path in beyond["shown"]["paths"].items():
+        end = min(path["Female"][-1], path["Male"][-1])
+        assert end == row["methods"][name]["lowest"]
+        assert len(path["Male"]) == row["methods"][name]["iterations"] + 1
+    for name, point in beyond["shown"]["solutions"].items():
+        assert min(point.values()) == row["methods"][name]["lowest"]
+    last = min(beyond["shown"]["frontier"][name][-1] for name in ("Female", "Male"))
+    assert last == pytest.approx(row["methods"]["free centers"]["lowest"], abs=1e-6)
+
+
 def test_the_sample_shown_is_the_one_nearest_to_the_papers_iterations(results):
     distance = {
         row["seed"]: abs(row["filtered"]["traversals"][0]["iterations"] - 261)
@@ -142,17 +175,19 @@ def test_the_report_has_every_claim_and_figure(quick, results):
 
 
 def test_the_command_shows_each_stage(quick):
-    for said in ("30,718 people", "Rawlsian", "R2-exhaustive", "verdict", "Done in"):
+    for said in ("30,718 people", "R2-exhaustive", "gap closed", "verdict", "Done in"):
         assert said in quick[1]
 
 
 def test_one_thread_gives_the_same_results(results, monkeypatch):
     monkeypatch.setenv("NUMBA_NUM_THREADS", "1")
 
-    again = run_study(StudyConfig(runs=300, samples=3))
+    again = run_study(StudyConfig(runs=300, samples=1))
 
-    as_read = json.loads(json.dumps(again))
-    assert without_seconds(as_read) == without_seconds(results)
+    # The first sample of a larger study is that of a smaller one.
+    as_read = json.loads(json.dumps(without_seconds(again)))
+    for part in ("samples", "beyond"):
+        assert as_read[part]["rows"] == without_seconds(results[part]["rows"])[:1]
 
 
 def test_the_same_results_give_the_same_figures(quick, results):
@@ -204,7 +239,7 @@ def test_a_stopped_study_leaves_what_it_finished_readable(tmp_path):
 
     results = json.loads((tmp_path / "results.json").read_text())
     assert results["stages_finished"] == ["data", "existence"]
-    assert "2 of 5 stages are here" in (tmp_path / "report.md").read_text()
+    assert "2 of 6 stages are here" in (tmp_path / "report.md").read_text()
     figures = sorted(file.name for file in (tmp_path / "figures").iterdir())
     assert figures == ["figure1_existence.png", "figure1_existence.svg"]
 
@@ -218,20 +253,21 @@ def test_ctrl_c_is_told_in_one_line(tmp_path, monkeypatch):
     done = CliRunner().invoke(app, [*QUICK, "--out", str(tmp_path)])
 
     assert done.exit_code == 130
-    assert done.stderr == f"stopped; 1 of 5 stages are in {tmp_path}\n"
+    assert done.stderr == f"stopped; 1 of 6 stages are in {tmp_path}\n"
     assert json.loads((tmp_path / "results.json").read_text())["dataset"]
 
 
 def test_where_the_filter_lets_no_run_through_it_goes_on_without(tmp_path):
     # A single run on a single sample: Male is the LAG.
-    results = run_study(StudyConfig(runs=1, samples=1), tmp_path)
+    results = run_study(StudyConfig(runs=1, samples=1, clusters=3), tmp_path)
 
     assert results["existence"]["lag_runs"] == 0
     assert results["existence"]["filter"] == "unfiltered"
     assert results["samples"]["rows"][0]["filtered"] is None
     assert len(results["traversals"]) == 4
     assert "filter lets nothing through" in (tmp_path / "report.md").read_text()
-    assert len(list((tmp_path / "figures").iterdir())) == 10
+    assert len(list((tmp_path / "figures").iterdir())) == 12
+    assert results["beyond"]["rows"][0]["start"] == "unfiltered"
 
 
 # --- Wrong use ---
@@ -490,11 +526,14 @@ def published():
 
 
 def test_the_docs_have_the_claims_as_generated(published):
-    page = (ROOT / "docs/reproducing.md").read_text()
+    page, beyond = (
+        (ROOT / "docs" / name).read_text() for name in ("reproducing.md", "beyond.md")
+    )
 
     assert _report.claims_table(published["claims"]) in page
+    assert _report.beyond_table(published) in beyond
     for name in _figures.FIGURES:
-        assert f"study/figures/{name}.png" in page
+        assert f"study/figures/{name}.png" in page + beyond
         assert (ROOT / f"docs/study/figures/{name}.png").exists()
 
 
@@ -509,6 +548,25 @@ def test_the_published_report_is_written_from_the_published_results(published):
     report = (ROOT / "docs/study/report.md").read_text()
 
     assert _report.write_report(published) == report
+
+
+def test_what_the_page_beyond_says_in_words_is_so(published):
+    ends = [row["methods"] for row in published["beyond"]["rows"]]
+    shown = published["beyond"]["shown"]
+
+    # "R1, R2 and batch go to the line of equal utility and are stuck there. rawls goes
+    # on: it relocates a cluster, walks to the line, relocates again."
+    for name in ("R1", "R2", "batch"):
+        path = shown["paths"][name]
+        assert abs(path["Female"][-1] - path["Male"][-1]) < _claims.ON_THE_LINE
+    rawls = shown["paths"]["rawls"]
+    lowest = np.minimum(rawls["Female"], rawls["Male"])
+    assert lowest[-1] > shown["paths"]["batch"]["Female"][-1] + 0.01
+    assert (np.diff(lowest) > 0.001).sum() >= 2
+    # "Mean centers close less of the gap than free ones"
+    for row in ends:
+        assert row["mean centers"]["gap_closed"] <= row["free centers"]["gap_closed"]
+        assert row["rawls"]["gap_closed"] >= row["R1"]["gap_closed"]
 
 
 def test_what_the_pages_say_in_words_is_so(published):

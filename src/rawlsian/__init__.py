@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     )
     from rawlsian.operators import AnyOf, FirstOf, Rawls
     from rawlsian.plotting import (
+        plot_bound,
         plot_crosshairs,
         plot_gains,
         plot_iterations,
@@ -91,6 +92,7 @@ __all__ = [
     "load_adult",
     "metrics",
     "operators",
+    "plot_bound",
     "plot_crosshairs",
     "plot_gains",
     "plot_iterations",
@@ -141,6 +143,7 @@ _HOMES = {
         "Relocate",
     ],
     "plotting": [
+        "plot_bound",
         "plot_crosshairs",
         "plot_gains",
         "plot_iterations",

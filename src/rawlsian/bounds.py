@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh, eigvalsh
-from sklearn.cluster import MiniBatchKMeans
+from sklearn.cluster import kmeans_plusplus
+from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import check_random_state
 
 from rawlsian._fair import MAX_ITER, FairRuns, thorough_search
@@ -28,7 +29,11 @@ __all__ = ["Bound", "BoundStep", "group_bound", "proved_bound"]
 STEP, OVERSHOOT, EVALUATE_EVERY = 0.1, 1.8, 10
 
 # What is computed unless a user says otherwise.
-MAX_ROWS, MAX_ITERATIONS, TOL, TIME_LIMIT = 1000, 50, 1e-4, 20.0
+MAX_ROWS, MAX_ITERATIONS, TOL, TIME_LIMIT = 600, 50, 1e-4, 20.0
+
+# Iterations of k-means by which rows are merged, which need not be the best, and the
+# least weight of a row there, as a share of the largest.
+MERGING_ITERATIONS, LEAST_PULL = 10, 1e-6
 
 # A share of the total variance that is given away for rounding in eigenvalues.
 ROUNDING = 1e-9
@@ -198,7 +203,7 @@ def proved_bound(
         How many people each example stands for.
     max_distance : "auto" or float, default="auto"
         The utility of a perfect fit, as in ``group_utilities``.
-    max_rows : int, default=1000
+    max_rows : int, default=600
         Where there are more different rows, they are merged to this many, which leaves
         it valid and makes it looser. Time grows with its cube.
     max_iter : int, default=50
@@ -336,8 +341,15 @@ def _merge(
     n_features = rows.shape[1]
     if len(rows) <= max_rows:
         return rows, weights, np.zeros((n_features, n_features))
-    clusterer = MiniBatchKMeans(max_rows, n_init=1, batch_size=4096, random_state=rng)
-    labels = clusterer.fit(rows, sample_weight=weights).labels_
+    # Any merging is valid; rows that hardly count must not be lost to rounding.
+    pull = np.maximum(weights, LEAST_PULL * weights.max())
+    whole = Problem.from_arrays(rows, None, sample_weight=pull)
+    init, _ = kmeans_plusplus(
+        rows, max_rows, sample_weight=pull, random_state=rng, n_local_trials=1
+    )
+    found = FairRuns(whole, MERGING_ITERATIONS).run(init[None] - whole.shift)
+    centers = found.centers[0] + whole.shift
+    labels = pairwise_distances_argmin(rows, centers)
     _, labels = np.unique(labels, return_inverse=True)
     mass = np.asarray(np.bincount(labels, weights), dtype=np.float64)
     means = np.empty((len(mass), n_features))

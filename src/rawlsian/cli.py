@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
@@ -31,7 +32,8 @@ TITLES = {
     "existence": "2 existence",
     "traversals": "3 traversals",
     "samples": "4 samples",
-    "claims": "5 claims",
+    "beyond": "5 beyond",
+    "claims": "6 claims",
 }
 
 
@@ -228,6 +230,23 @@ def _on_samples(results: dict[str, Any]) -> str:
     )
 
 
+def _on_beyond(results: dict[str, Any]) -> Table:
+    from rawlsian.study._claims import percent
+
+    beyond = results["beyond"]
+    table = _table(
+        "Beyond the paper, medians", "method", "gap closed", "proved gap", "seconds"
+    )
+    for method in beyond["methods"]:
+        ends = [row["methods"][method] for row in beyond["rows"]]
+        closed, left, seconds = (
+            median(end[key] for end in ends)
+            for key in ("gap_closed", "proved_gap", "seconds")
+        )
+        table.add_row(method, percent(closed), percent(left), f"{seconds:.2f}")
+    return table
+
+
 def _on_claims(results: dict[str, Any]) -> Table:
     table = Table(title="Claims", show_lines=True)
     for name in ("claim of the paper", "paper", "measured here", "verdict"):
@@ -242,5 +261,6 @@ _SUMMARIES: dict[str, Any] = {
     "existence": _on_existence,
     "traversals": _on_traversals,
     "samples": _on_samples,
+    "beyond": _on_beyond,
     "claims": _on_claims,
 }

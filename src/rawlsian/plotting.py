@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Points",
+    "plot_bound",
     "plot_crosshairs",
     "plot_gains",
     "plot_iterations",
@@ -34,8 +35,19 @@ COLORS = {
     "R2": "#009E73",
     "R1+R2": "#CC79A7",
     "R2-exhaustive": "#0072B2",
+    "batch": "#56B4E9",
+    "relocate": "#999999",
+    "rawls": "#D55E00",
 }
-MARKERS = {"R1": "o", "R2": "s", "R1+R2": "^", "R2-exhaustive": "D"}
+MARKERS = {
+    "R1": "o",
+    "R2": "s",
+    "R1+R2": "^",
+    "R2-exhaustive": "D",
+    "batch": "v",
+    "relocate": "X",
+    "rawls": "*",
+}
 DASHES = {"R1": "-", "R2": "--", "R1+R2": ":", "R2-exhaustive": "-."}
 UTILITARIAN, RAWLSIAN, EQUAL = "#1F4FD8", "#7A7A00", "#D1001C"
 
@@ -237,6 +249,45 @@ def plot_trajectory(
         markeredgecolor="black", linestyle="none", zorder=5,
     )  # fmt: skip
     _draw_equality(ax)
+    return ax
+
+
+def plot_bound(
+    utility: float, *, label: str | None = None, ax: Axes | None = None
+) -> Axes:
+    """Draw the line that no clustering crosses, and shade what lies beyond it.
+
+    There both groups would have a utility above the bound.
+
+    Parameters
+    ----------
+    utility : float
+        An upper bound on the lowest group utility, such as that of ``proved_bound``.
+    label : str, default=None
+        What it is called in the legend.
+    ax : matplotlib Axes, default=None
+        Where to draw; ``None`` makes a new figure. It keeps its limits, but shows the
+        corner of the line.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes drawn on.
+    """
+    ax = _axes(ax)
+    for low, high, set_limits in (
+        (*ax.get_xlim(), ax.set_xlim), (*ax.get_ylim(), ax.set_ylim)
+    ):  # fmt: skip
+        margin = 0.1 * (high - low)
+        set_limits(min(low, utility - margin), max(high, utility + margin))
+    right, top = ax.get_xlim()[1], ax.get_ylim()[1]
+    ax.fill_between(
+        [utility, right], utility, top, color="black", alpha=0.12, linewidth=0, zorder=1
+    )
+    ax.plot(
+        [utility, utility, right], [top, utility, utility], color="black",
+        linewidth=1.5, label=label, zorder=3,
+    )  # fmt: skip
     return ax
 
 

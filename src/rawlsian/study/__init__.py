@@ -3,7 +3,8 @@
 Stage 1 describes the data. Stage 2 runs k-means many times on every sample and asks
 whether a clustering exists that serves the less advantaged group better than the
 utilitarian one. Stage 3 walks from the utilitarian point of the sample shown. Stage 4
-does so on all samples. Stage 5 sets each claim of the paper beside what was measured.
+does so on all samples. Stage 5 goes beyond the paper: operators and solvers that reach
+further, and bounds. Stage 6 sets each claim of the paper beside what was measured.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any, NamedTuple
 
 from rawlsian._version import __version__
 from rawlsian.plotting import require_matplotlib
-from rawlsian.study import _data, _stages
+from rawlsian.study import _beyond, _data, _stages
 from rawlsian.study._claims import PAPER_ITERATIONS, check_claims
 from rawlsian.study._report import write_report
 from rawlsian.study._stages import FILTERED, OPERATORS, UNFILTERED, Explored
@@ -88,7 +89,7 @@ class Progress(NamedTuple):
     Attributes
     ----------
     stage : str
-        "data", "existence", "traversals", "samples" or "claims".
+        "data", "existence", "traversals", "samples", "beyond" or "claims".
     done, total : int
         How much of the stage is done; it is finished when they are equal.
     results : dict
@@ -165,6 +166,8 @@ def run_study(
     tell("traversals", len(OPERATORS), len(OPERATORS))
     _walk_everywhere(explored, results, tell)
     tell("samples", config.samples, config.samples)
+    results["beyond"] = _beyond_the_paper(explored, shown, tell)
+    tell("beyond", config.samples, config.samples)
     results["claims"] = check_claims(results)
     tell("claims", 1, 1)
     return results
@@ -277,6 +280,23 @@ def _walk_everywhere(
             )
             if start == main_start:
                 row[start]["pairs"] = _stages.count_pairs(this, start)
+
+
+def _beyond_the_paper(
+    explored: list[Explored], shown: Explored, tell: Tell
+) -> dict[str, Any]:
+    """Stage 5: what reaches further, and how much is left."""
+    rows: list[dict[str, Any]] = []
+    for this in explored:
+        if rows:
+            tell("beyond", len(rows), len(explored))
+        rows.append(_beyond.compare(this))
+    return {
+        "methods": list(_beyond.METHODS),
+        "proved_rows": _beyond.PROVED_ROWS,
+        "shown": _beyond.show(shown),
+        "rows": rows,
+    }
 
 
 class _Folder:

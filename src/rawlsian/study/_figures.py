@@ -1,4 +1,4 @@
-"""The five figures, drawn from results alone: what is in them is in results.json."""
+"""The figures, drawn from results alone: what is in them is in results.json."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rawlsian.plotting import (
     RAWLSIAN,
     UTILITARIAN,
     Points,
+    plot_bound,
     plot_crosshairs,
     plot_gains,
     plot_iterations,
@@ -53,6 +54,7 @@ FIGURES = {
     "figure3_r1_r2": 3,
     "figure4_iterations": 4,
     "figure5_gains": 4,
+    "figure6_beyond": 5,
 }
 
 
@@ -107,11 +109,13 @@ def _by_group(point: dict[str, float]) -> dict[Hashable, float]:
     return {name: value for name, value in point.items() if name != "overall"}
 
 
-def _legend(ax: Axes, place: Any) -> None:
+def _legend(ax: Axes, place: Any, **options: Any) -> None:
     """A legend that has the line of equality last."""
     handles, labels = ax.get_legend_handles_labels()
     order = sorted(range(len(labels)), key=lambda i: labels[i] == "equal utility")
-    ax.legend([handles[i] for i in order], [labels[i] for i in order], loc=place)
+    ax.legend(
+        [handles[i] for i in order], [labels[i] for i in order], loc=place, **options
+    )
 
 
 def _window(ax: Axes, x: Any, y: Any) -> None:
@@ -203,10 +207,42 @@ def _gains(results: dict[str, Any]) -> Figure:
     return figure
 
 
+def _beyond(results: dict[str, Any]) -> Figure:
+    """Figure 6: how far each method comes, and the line that none can cross."""
+    beyond = results["beyond"]
+    shown, seed = beyond["shown"], results["existence"]["sample_seed"]
+    bound = next(row["proved"] for row in beyond["rows"] if row["seed"] == seed)
+    figure, ax = _subplots(figsize=(8, 8.2))
+    for operator, path in shown["paths"].items():
+        points = _points(path)
+        n_steps = len(points.overall) - 1
+        plot_trajectory(
+            points, operator=operator, lag=LAG, mag=MAG,
+            label=f"{operator}, {n_steps} step{'s' * (n_steps != 1)}", ax=ax,
+        )  # fmt: skip
+    between = _points(shown["frontier"])
+    ax.plot(
+        *(between.utilities[:, between.groups.index(name)] for name in (MAG, LAG)),
+        color="#666666", marker=".", linewidth=1, label="frontier, free centers",
+    )  # fmt: skip
+    for (name, point), marker in zip(shown["solutions"].items(), "hp", strict=True):
+        ax.plot(
+            point[MAG], point[LAG], marker=marker, markersize=12, linestyle="none",
+            color=RAWLSIAN, markeredgecolor="black", label=f"RawlsianKMeans, {name}",
+            zorder=5,
+        )  # fmt: skip
+    _crosshairs(ax, results)
+    ax.margins(0.08)
+    plot_bound(bound, label="proved: no clustering beyond", ax=ax)
+    _legend(ax, "upper center", bbox_to_anchor=(0.5, -0.09), ncols=2)
+    return figure
+
+
 _DRAWINGS = {
     "figure1_existence": _existence,
     "figure2_r1": lambda results: _trajectories(results, ("R1",)),
     "figure3_r1_r2": lambda results: _trajectories(results, ("R1", "R2")),
     "figure4_iterations": _iterations,
     "figure5_gains": _gains,
+    "figure6_beyond": _beyond,
 }

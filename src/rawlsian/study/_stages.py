@@ -48,7 +48,7 @@ def warm_up() -> None:
     labels = kmeans_restarts(
         rows, 2, n_runs=1, sensitive_features=groups, random_state=0
     ).labels(0)
-    for operator in OPERATORS:
+    for operator in (*OPERATORS, "rawls"):
         traverse(rows, labels, groups, operator=operator)
 
 
