@@ -38,6 +38,68 @@ def test_any_group_weights_give_a_bound():
         assert bound.cost <= best * (1 + 1e-12) + 1e-12
 
 
+def least_weighted_cost(X, weights, k):
+    """Least cost of k-means with these weights, which sum to 1, by brute force."""
+    X, least = X - X[0], np.inf  # exact, where all rows are far from the origin
+    for labels in partitions(len(X), k):
+        cost = 0.0
+        for c in range(k):
+            w = weights[labels == c]
+            if w.sum() > 0:
+                mean = w @ X[labels == c] / w.sum()
+                cost += w @ ((X[labels == c] - mean) ** 2).sum(axis=1)
+        least = min(least, cost)
+    return least
+
+
+@pytest.mark.parametrize("max_rows", [3, 4, 600])
+@pytest.mark.parametrize("offset", [0.0, 1e8])
+@pytest.mark.parametrize("scale", [1.0, 1e-4, 1e6])
+def test_merged_or_far_away_it_is_no_higher_than_weighted_k_means(
+    max_rows, offset, scale
+):
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        case = make_case(seed, 7, 2, 3, weights="floats")
+        X = scale * case.X + offset
+        lam = rng.dirichlet(np.ones(3)) * (rng.random(3) < 0.8) + [1e-3, 0, 0]
+        sizes = np.bincount(case.groups, case.weights)
+        weights = (lam / lam.sum() / sizes)[case.groups] * case.weights
+        k = 1 + seed % 3
+
+        bound = proved_bound(
+            X, case.groups, n_clusters=k, sample_weight=case.weights,
+            group_weights=lam, max_rows=max_rows, random_state=0,
+        )  # fmt: skip
+
+        assert bound.cost <= least_weighted_cost(X, weights, k)
+
+
+def test_rows_that_are_all_equal_leave_no_bound():
+    for value in (0.0, 0.1, 1e8 / 3):
+        X = np.full((6, 2), value)
+        bound = proved_bound(X, list("ababab"), n_clusters=2, random_state=0)
+        assert bound.cost == 0
+
+
+def test_merging_gives_the_bound_of_all_rows_for_a_multiplier_that_is_merged():
+    rng = np.random.default_rng(0)
+    rows, weights = rng.normal(size=(12, 3)), rng.dirichlet(np.ones(12))
+    merged, masses, within = bounds._merge(rows, weights, 5, np.random.RandomState(0))
+    nearest = ((rows[:, None] - merged) ** 2).sum(axis=2).argmin(axis=1)
+    spread = np.zeros((12, 5))
+    spread[np.arange(12), nearest] = np.sqrt(weights / masses[nearest])
+    some = rng.random((5, 5))
+    M = some + some.T
+    whole = bounds._Relaxation(rows, weights, np.zeros((3, 3)), 4)
+    small = bounds._Relaxation(merged, masses, within, 4)
+
+    by_all_rows = whole.bound(spread @ M @ spread.T)
+    by_merged_rows = small.bound(np.pad(M, (0, 3)))
+
+    assert by_merged_rows == pytest.approx(by_all_rows, abs=1e-7)
+
+
 def test_on_adult_the_proved_bound_is_close(golden):
     fitted = RawlsianKMeans(5, random_state=0)
     cost = fitted.fit(golden.X, sensitive_features=golden.sex).group_costs_.max()
@@ -45,7 +107,7 @@ def test_on_adult_the_proved_bound_is_close(golden):
 
     bound = proved_bound(
         golden.X, golden.sex, n_clusters=5, group_weights=fitted.group_weights_,
-        max_distance=8.0, max_iter=20, time_limit=1000, callback=steps.append,
+        max_distance=8.0, max_iter=20, max_rows=300, callback=steps.append,
     )  # fmt: skip
 
     assert bound.kind == "semidefinite"
@@ -130,6 +192,11 @@ def test_projecting_keeps_the_sum_and_the_limits():
         ({"group_weights": [1]}, "group_weights must be 2 numbers that are not neg"),
         ({"group_weights": [1, -1]}, "group_weights must be 2 numbers"),
         ({"group_weights": [0, 0]}, "group_weights must be 2 numbers"),
+        ({"n_clusters": 9}, "n_clusters=9 is more than the 8 rows of X"),
+        ({"max_rows": 2.5}, "max_rows must be a whole number, 2 or more, got 2.5"),
+        ({"max_iter": 0}, "max_iter must be a whole number, 1 or more, got 0"),
+        ({"tol": -1}, "tol must be a number, 0 or more, got -1"),
+        ({"time_limit": "a"}, "time_limit must be a number, 0 or more, got 'a'"),
     ],
 )
 def test_bad_input_is_told_in_one_sentence(options, message):

@@ -27,7 +27,7 @@ def test_the_ends_are_k_means_and_the_rawlsian_point(points, golden):
     fair = RawlsianKMeans(5, max_distance=8.0, random_state=0)
     fair.fit(golden.X, sensitive_features=golden.sex)
 
-    assert 8.0 - best / len(golden.X) == pytest.approx(points.overall[0], abs=1e-3)
+    assert 8.0 - best / len(golden.X) == pytest.approx(points.overall[0], abs=1e-4)
     lowest = fair.group_utilities_.min()
     assert points.utilities[-1].min() == pytest.approx(lowest, abs=1e-4)
 
@@ -73,5 +73,37 @@ def test_a_frontier_can_be_drawn(points):
 
 
 def test_bad_numbers_are_told():
-    with pytest.raises(ValueError, match="n_points must be a whole number, 1 or more"):
-        frontier(np.eye(4), None, n_clusters=2, n_points=0)
+    with pytest.raises(ValueError, match="n_points must be a whole number, 2 or more"):
+        frontier(np.eye(4), None, n_clusters=2, n_points=1)
+    with pytest.raises(ValueError, match="n_clusters=5 is more than the 4 rows"):
+        frontier(np.eye(4), None, n_clusters=5)
+
+
+@pytest.mark.parametrize("n_points", [2, 3, 21])
+def test_there_are_no_more_points_than_asked_for(n_points):
+    case = make_case(0, 60, 3, 2)
+
+    points = frontier(
+        case.X, case.groups, n_clusters=3, n_points=n_points, random_state=0
+    )
+
+    assert 2 <= len(points.overall) <= n_points
+
+
+def test_a_small_group_that_is_worst_off_is_served():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 2))
+    X[:6] *= 8
+
+    points = frontier(
+        X, ["b"] * 6 + ["a"] * 994, n_clusters=2, n_points=5, random_state=0
+    )
+
+    assert points.utilities[-1, 1] > points.utilities[0, 1]
+
+
+def test_labels_are_for_rows_with_the_same_columns(points):
+    with pytest.raises(ValueError, match="X has 1 columns, but the points were found"):
+        points.labels(0, np.zeros((3, 1)))
+    with pytest.raises(ValueError, match="NaN"):
+        points.labels(0, np.full((3, 42), np.nan))

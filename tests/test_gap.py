@@ -85,6 +85,48 @@ def test_a_bound_says_how_far_it_is_from_the_best_known():
     assert given.gap is None
 
 
+def test_a_gap_of_which_nothing_is_proved_is_not_told_as_none():
+    rng = np.random.default_rng(0)
+    X = 0.1 * rng.normal(size=(40, 2))
+    X[20:] += 1e6
+
+    fitted = RawlsianKMeans(2, bound="proved", random_state=0)
+    fitted.fit(X, sensitive_features=np.arange(40) % 2)
+
+    assert fitted.bound_.cost == 0  # rounding may be larger than what is left
+    assert fitted.proved_gap_ == np.inf
+
+
+@pytest.mark.parametrize("estimator", [RawlsianKMeans(2), RawlsianPostprocessor()])
+def test_fitting_again_without_a_bound_forgets_the_old_one(estimator):
+    case = make_case(0, 20, 2, 2)
+    fit(estimator.set_params(bound="proved", random_state=0), case)
+    assert estimator.proved_gap_ >= 0
+
+    fit(estimator.set_params(bound="group"), case)
+    assert not hasattr(estimator, "proved_gap_")
+    fit(estimator.set_params(bound=None), case)
+    assert not hasattr(estimator, "bound_")
+
+
+def test_max_distance_changes_no_gap():
+    case = make_case(5, 40, 3, 2)
+
+    near, far = (
+        fit(
+            RawlsianKMeans(
+                3, centers="mean", bound="group", random_state=0, max_distance=delta
+            ),
+            case,
+        )
+        for delta in (0, 1e15)
+    )
+
+    assert np.array_equal(near.labels_, far.labels_)
+    assert near.gap_closed_ == far.gap_closed_
+    assert np.array_equal(near.group_costs_, far.group_costs_)
+
+
 def test_where_nothing_is_left_all_of_it_is_closed():
     X = np.repeat([[0.0], [1.0], [5.0]], 4, axis=0)
 

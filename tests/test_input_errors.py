@@ -60,7 +60,7 @@ BAD_GROUPS = [
     (np.zeros((4, 1, 1)), r"one column or a table.*found shape \(4, 1, 1\)"),
     (pd.DataFrame(index=range(4)), "has no column"),
     ([{}, {}, {}, {}], "cannot name a group"),
-    ("f", "one column or a table"),
+    ("f", "give the column itself"),
     (np.ma.masked_equal([0, 1, 1, 0], 1), "sensitive_features has 2 masked value"),
 ]
 BAD_WEIGHTS = [
@@ -160,3 +160,10 @@ def test_more_clusters_than_rows():
 )
 def test_groups_may_be_named_by_anything_hashable(groups, names):
     assert traverse(X, LABELS, groups).groups.tolist() == names
+
+
+def test_a_group_for_nearly_everyone_is_an_error():
+    X = np.random.default_rng(0).normal(size=(300, 2))
+
+    with pytest.raises(ValueError, match="makes 300 groups of 300 rows"):
+        group_utilities(X, np.arange(300) % 3, X[:, 0])

@@ -6,11 +6,14 @@ import itertools
 
 import numpy as np
 import pytest
+import sklearn
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq, minimize, minimize_scalar
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from cases import NICE, cases, make_case
@@ -18,6 +21,7 @@ from rawlsian import (
     FairLloyd,
     RawlsianKMeans,
     _fair,
+    _kmeans,
     group_utilities,
     traverse,
 )
@@ -34,6 +38,8 @@ def expected_to_fail(estimator):
     }
 
 
+# The checks give a y, which is warned of.
+@pytest.mark.filterwarnings("ignore:y is ignored")
 @parametrize_with_checks(
     [
         FairLloyd(3, n_init=2),
@@ -246,6 +252,31 @@ def test_each_of_three_groups_that_are_level_has_a_weight():
     assert fitted.group_costs_ == pytest.approx([fitted.group_costs_[0]] * 3)
 
 
+@pytest.mark.parametrize("n_groups", [4, 10, 20])
+def test_many_groups_that_are_level_cost_the_same(n_groups):
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X = rng.integers(0, 4, size=(3 * n_groups, 2)).astype(float)
+        groups = np.arange(len(X)) % n_groups
+        weights = rng.uniform(0.2, 3, len(X))
+
+        found = FairLloyd(2, n_init=4, random_state=0)
+        found.fit(X, sensitive_features=groups, sample_weight=weights)
+
+        # The largest cost is within this of the least that is possible.
+        proved = found.group_weights_ @ found.group_costs_
+        assert found.group_costs_.max() - proved < 1e-7 * found.group_costs_.max()
+
+
+def test_a_run_goes_on_after_a_cluster_was_founded_anew():
+    X = np.array([4.0, 0, 0, 4, 4, 1])[:, None]
+    problem = Problem.from_arrays(X, None)
+
+    found = FairRuns(problem, 300).run((X[[0, 3, 4]] - problem.shift)[None])
+
+    assert found.objectives[0] == 0  # there are three different rows
+
+
 def test_a_run_above_the_ceiling_is_given_up(golden):
     problem = Problem.from_arrays(golden.X, golden.sex)
     runs = FairRuns(problem, 300)
@@ -449,6 +480,39 @@ def test_bad_parameters_are_told_in_one_sentence(options, message):
         fitted.fit(np.random.default_rng(0).normal(size=(5, 2)))
 
 
+@pytest.mark.parametrize("centers", ["free", "mean"])
+def test_three_groups_can_be_served_perfectly(centers):
+    X = np.repeat([[0.8], [0.6], [0.5]], 4, axis=0)
+
+    fitted = RawlsianKMeans(3, centers=centers, random_state=0)
+    fitted.fit(X, sensitive_features=list("abc") * 4)
+
+    assert fitted.group_costs_ == pytest.approx(0, abs=1e-15)
+    assert (fitted.group_costs_ >= 0).all()
+
+
+def test_groups_given_as_y_are_warned_of():
+    case = make_case(0, 20, 2, 2)
+
+    with pytest.warns(UserWarning, match="give groups as fit"):
+        RawlsianKMeans(2, n_init=4, n_crossings=0).fit(case.X, case.groups)
+
+
+def test_the_groups_travel_through_a_pipeline():
+    case = make_case(0, 40, 3, 2)
+    with sklearn.config_context(enable_metadata_routing=True):
+        fair = RawlsianKMeans(3, random_state=0).set_fit_request(
+            sensitive_features=True
+        )
+        pipeline = make_pipeline(StandardScaler(), fair)
+        pipeline.fit(case.X, sensitive_features=case.groups)
+
+    alone = RawlsianKMeans(3, random_state=0)
+    alone.fit(StandardScaler().fit_transform(case.X), sensitive_features=case.groups)
+    assert pipeline[-1].groups_.tolist() == [0, 1]
+    assert np.array_equal(pipeline[-1].labels_, alone.labels_)
+
+
 def test_more_clusters_than_different_rows_leaves_nothing_to_pay():
     X = np.repeat([[0.0], [1.0], [2.0]], 4, axis=0)
 
@@ -490,6 +554,61 @@ def test_what_it_stores_with_mean_centers_belongs_together(golden):
     own = fitted.cluster_centers_[fitted.labels_]
     assert fitted.inertia_ == pytest.approx(((golden.X - own) ** 2).sum())
     assert not hasattr(fitted, "group_weights_")
+
+
+def test_with_mean_centers_nothing_that_rawls_tries_helps_further(golden):
+    fitted = RawlsianKMeans(5, centers="mean", random_state=0)
+    fitted.fit(golden.X, sensitive_features=golden.sex)
+
+    walk = traverse(golden.X, fitted.labels_, golden.sex, operator="rawls")
+
+    assert walk.n_iter == 0
+
+
+@pytest.mark.parametrize("stage", ["improved", "traverse"])
+def test_ctrl_c_while_means_are_searched_keeps_the_best_so_far(stage, monkeypatch):
+    case = make_case(0, 40, 3, 2)
+
+    def stop(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_kmeans, stage, stop)
+    fitted = RawlsianKMeans(3, centers="mean", random_state=0, bound="proved")
+    with pytest.warns(ConvergenceWarning, match="the best found so far"):
+        fitted.fit(case.X, sensitive_features=case.groups)
+
+    assert fitted.labels_.max() == 2
+    assert not hasattr(fitted, "bound_")  # Ctrl-C ends that, too
+
+
+def test_ctrl_c_between_random_starts_keeps_the_best_so_far(golden):
+    def stop(step):
+        if step.n_done >= 128:
+            raise KeyboardInterrupt
+
+    fitted = FairLloyd(3, n_init=1000, random_state=0, callback=stop)
+
+    with pytest.warns(ConvergenceWarning, match="the best found so far"):
+        fitted.fit(golden.X, sensitive_features=golden.sex)
+
+    some = FairLloyd(3, n_init=128, random_state=0)
+    some.fit(golden.X, sensitive_features=golden.sex)
+    assert np.array_equal(fitted.labels_, some.labels_)
+
+
+def test_the_number_of_threads_does_not_change_mean_centers(monkeypatch):
+    case = make_case(4, 120, 4, 3)
+
+    def fit():
+        fitted = RawlsianKMeans(4, centers="mean", n_init=16, n_crossings=32)
+        fitted.set_params(random_state=0).fit(case.X, sensitive_features=case.groups)
+        return fitted.labels_, fitted.group_costs_
+
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "1")
+    alone = fit()
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "3")
+    for one, other in zip(fit(), alone, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_mean_centers_end_higher_than_r1_from_k_means(golden):

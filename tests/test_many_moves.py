@@ -287,6 +287,12 @@ def test_the_same_assignment_gives_the_same_relocations(golden):
     assert np.array_equal(one.labels, other.labels)
 
 
+@pytest.mark.parametrize("n_trials", [0, -3, 1.5])
+def test_a_number_of_trials_that_there_cannot_be_is_an_error(n_trials):
+    with pytest.raises(ValueError, match="n_trials must be a whole number, 1 or more"):
+        Relocate(n_trials=n_trials)
+
+
 # --- Composition ---
 
 

@@ -331,8 +331,33 @@ def test_any_of_needs_operators_and_takes_their_names():
     )
     with pytest.raises(ValueError, match="needs at least one operator"):
         AnyOf()
-    with pytest.raises(ValueError, match="operator must be one of"):
+    with pytest.raises(ValueError, match="AnyOf takes operators one by one"):
         AnyOf(["R1", "R2"])
+
+
+class Yields:
+    """An operator that yields, or returns, what it is told."""
+
+    def __init__(self, blocks):
+        self.blocks = blocks
+
+    def generate(self, assignment):
+        return self.blocks
+
+
+@pytest.mark.parametrize(
+    ("blocks", "message"),
+    [
+        (None, "generate must yield Proposals, but it returned None"),
+        ([(1, 2)], r"must yield Proposals\(utilities, moves\) with a function"),
+        ([Proposals(np.zeros((1, 2)), ([0], [1]))], "with a function moves"),
+    ],
+)
+def test_slips_in_an_operator_are_told(blocks, message):
+    case = make_case(0, 6, 2, 2)
+
+    with pytest.raises(ValueError, match=message):
+        traverse(case.X, case.labels, case.groups, operator=Yields(blocks))
 
 
 @pytest.mark.parametrize("shape", [(4, 1), (4, 3), (4,)])

@@ -35,6 +35,8 @@ def blobs():
 
 # The default KMeans has 8 clusters, and some checks have 4 different rows.
 @pytest.mark.filterwarnings("ignore:Number of distinct clusters")
+# The checks give a y, which is warned of.
+@pytest.mark.filterwarnings("ignore:y is ignored")
 @parametrize_with_checks(
     [
         RawlsianPostprocessor(),

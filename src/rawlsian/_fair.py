@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
+from sklearn.utils import check_random_state
 
-from rawlsian import _lloyd
-from rawlsian._problem import Problem
+from rawlsian import _kernels, _lloyd
+from rawlsian._problem import ROWS_A_THREAD, Problem
 from rawlsian._restarts import Entries, list_entries, slots_for
 from rawlsian._threads import run_in_chunks
 
@@ -26,6 +27,9 @@ CROSSINGS_A_BATCH = 32
 SHARE_MUTATED = 0.5
 PATIENCE = 2
 GIVE_UP_ABOVE = 1.02
+
+# Random starts that are made at a time, between which a search can be interrupted.
+STARTS_A_BATCH = 64
 
 # Random starts and iterations of a run, unless a user says otherwise.
 N_INIT, MAX_ITER = 64, 300
@@ -151,25 +155,29 @@ def search(
     """The best solutions found, best first, and whether the search was interrupted.
 
     Independent runs first; then the best of them are crossed with each other, and with
-    what comes of that. Ctrl-C ends it with what there is, after the first runs.
+    what comes of that. Ctrl-C ends it with what there is, once there is something.
     """
     n_runs, size = n_init + n_crossings, population_size(n_clusters)
     starts = random_centers(runs.problem, n_init, n_clusters, rng)
-    best = _fittest(runs.run(starts), size)
-    for n_done in range(n_init, n_runs, CROSSINGS_A_BATCH):
-        try:
+    best = _fittest(runs.run(starts[:STARTS_A_BATCH]), size)
+    n_done = min(STARTS_A_BATCH, n_init)
+    try:
+        while True:
             if callback is not None:
                 callback(SearchStep(n_done, n_runs, float(best.objectives[0])))
-            n_children = min(CROSSINGS_A_BATCH, n_runs - n_done)
-            children = _children(best, runs.problem, n_children, rng)
-            ceiling = GIVE_UP_ABOVE * float(best.objectives[-1])
-            born = runs.run(children, patience=PATIENCE, ceiling=ceiling)
+            if n_done == n_runs:
+                return best, False
+            if n_done < n_init:
+                born = runs.run(starts[n_done : n_done + STARTS_A_BATCH])
+            else:
+                n_children = min(CROSSINGS_A_BATCH, n_runs - n_done)
+                children = _children(best, runs.problem, n_children, rng)
+                ceiling = GIVE_UP_ABOVE * float(best.objectives[-1])
+                born = runs.run(children, patience=PATIENCE, ceiling=ceiling)
+            n_done += len(born.n_iter)
             best = _fittest(best.join(born), size)
-        except KeyboardInterrupt:
-            return best, True
-    if callback is not None:
-        callback(SearchStep(n_runs, n_runs, float(best.objectives[0])))
-    return best, False
+    except KeyboardInterrupt:
+        return best, True
 
 
 def thorough_search(
@@ -177,9 +185,12 @@ def thorough_search(
 ) -> Solutions:
     """The best solutions of a search as by RawlsianKMeans, or so many times longer."""
     n_crossings = times * enough_crossings(n_clusters)
-    return search(
+    best, is_interrupted = search(
         runs, n_clusters, n_init=times * N_INIT, n_crossings=n_crossings, rng=rng
-    )[0]
+    )
+    if is_interrupted:  # by the user, who should not get less than was asked for
+        raise KeyboardInterrupt
+    return best
 
 
 def _fittest(solutions: Solutions, size: int) -> Solutions:
@@ -225,13 +236,23 @@ def nearest(
     X: NDArray[np.float64], centers: NDArray[np.float64]
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """The nearest center of each row, ties to the lower, and its squared distance."""
-    labels = np.empty(len(X), np.int32)
-    least = np.full(len(X), np.inf)
-    for c, center in enumerate(centers):
-        distances = ((X - center) ** 2).sum(axis=1)
-        labels[distances < least] = c
-        np.minimum(least, distances, out=least)
-    return labels, least
+    labels, distances = np.zeros(len(X), np.int32), np.empty(len(X))
+    run_in_chunks(
+        lambda start, stop: _kernels.nearest_centers(
+            X, centers, labels, distances, start, stop
+        ),
+        len(X),
+        smallest_chunk=ROWS_A_THREAD,
+    )
+    return labels, distances
+
+
+def random_state_of(seed: Any) -> np.random.RandomState:
+    """A RandomState, also of NumPy's newer Generator."""
+    if isinstance(seed, np.random.Generator):
+        seed = int(seed.integers(2**32))
+    state: np.random.RandomState = check_random_state(seed)
+    return state
 
 
 def group_means(problem: Problem, values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -7,14 +7,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
 
-from rawlsian._fair import MAX_ITER, FairRuns, group_means, nearest, thorough_search
-from rawlsian._problem import MaxDistance, Problem
-from rawlsian._restarts import check_count
+from rawlsian._fair import (
+    MAX_ITER,
+    FairRuns,
+    group_means,
+    nearest,
+    random_state_of,
+    thorough_search,
+)
+from rawlsian._problem import MaxDistance, Problem, check_examples
+from rawlsian._restarts import check_count, check_n_clusters
 
-# Shares closer than this to nothing would be lost to rounding in weighted k-means.
-LEAST_SHARE = 1e-6
+# Rows with less than this share of the largest weight would be lost to rounding.
+LEAST_PULL = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +55,13 @@ class Frontier:
 
     def labels(self, point: int, X: ArrayLike) -> NDArray[np.int32]:
         """The nearest center of each row of X at one of the points."""
-        return nearest(np.asarray(X, dtype=np.float64), self.cluster_centers[point])[0]
+        checked, centers = check_examples(X), self.cluster_centers[point]
+        if checked.shape[1] != centers.shape[1]:
+            raise ValueError(
+                f"X has {checked.shape[1]} columns, but the points were found with "
+                f"{centers.shape[1]}; give rows with the same columns."
+            )
+        return nearest(checked, centers)[0]
 
 
 def frontier(
@@ -78,12 +90,13 @@ def frontier(
     n_clusters : int
         Number of clusters.
     n_points : int, default=21
-        Number of steps from one end to the other; there may be fewer points.
+        Largest number of points, both ends among them; 2 or more. Where a clustering
+        is better than several points, there are fewer, and holes between them.
     sample_weight : array-like of shape (n_samples,), default=None
         How many people each example stands for.
     max_distance : "auto" or float, default="auto"
         The utility of a perfect fit, as in ``group_utilities``.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
         Seed of the search for the two ends.
 
     Returns
@@ -102,9 +115,9 @@ def frontier(
     problem = Problem.from_arrays(
         X, sensitive_features, sample_weight=sample_weight, max_distance=max_distance
     )
-    check_count(n_clusters, "n_clusters")
-    check_count(n_points, "n_points")
-    rng = check_random_state(random_state)
+    check_n_clusters(n_clusters, problem)
+    check_count(n_points, "n_points", least=2)
+    rng = random_state_of(random_state)
     everyone = _weighted(problem, problem.shares)
     fair, plain = (
         thorough_search(FairRuns(each, MAX_ITER), n_clusters, rng)
@@ -112,9 +125,9 @@ def frontier(
     )
     found = [plain.centers[0] + everyone.shift, fair.centers[0] + problem.shift]
     ends = [*(plain.centers + everyone.shift), *(fair.centers + problem.shift)]
-    for step in np.linspace(0, 1, n_points + 1)[1:]:
+    for step in np.linspace(0, 1, n_points)[1:-1]:
         shares = (1 - step) * problem.shares + step * fair.group_weights[0]
-        between = _weighted(problem, np.maximum(shares, LEAST_SHARE))
+        between = _weighted(problem, shares)
         runs = FairRuns(between, MAX_ITER).run(
             np.array([*ends, *found]) - between.shift
         )
@@ -124,8 +137,11 @@ def frontier(
 
 def _weighted(problem: Problem, shares: NDArray[np.float64]) -> Problem:
     """Everyone in one group, in which each group has that share of the weight."""
-    pull = (shares / problem.group_sizes)[problem.groups]
-    return Problem.from_arrays(problem.X, None, sample_weight=problem.weights * pull)
+    weights = problem.weights * (shares / problem.group_sizes)[problem.groups]
+    least = np.where(problem.weights > 0, LEAST_PULL * weights.max(), 0.0)
+    return Problem.from_arrays(
+        problem.X, None, sample_weight=np.maximum(weights, least)
+    )
 
 
 def _not_dominated(problem: Problem, centers: NDArray[np.float64]) -> Frontier:

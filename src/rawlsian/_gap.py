@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rawlsian._problem import Problem
-from rawlsian.bounds import Bound, best_group_bound, best_proved_bound
+from rawlsian.bounds import group_bound_of, proved_bound_of
 
 WhichBound = Literal["group", "proved"] | None
+
+# A cost that is this share of the largest squared norm of a row, or less, is rounding.
+ROUNDING = 1e-24
 
 
 def check_which_bound(bound: object) -> None:
@@ -22,28 +26,33 @@ def check_which_bound(bound: object) -> None:
         )
 
 
+def forget_gap(estimator: Any) -> None:
+    """Drop what an earlier fit told, which may not be told this time."""
+    for name in ("bound_", "gap_closed_", "proved_gap_", "group_weights_"):
+        if hasattr(estimator, name):
+            delattr(estimator, name)
+
+
 def tell_gap(
     estimator: Any,
     problem: Problem,
-    utilities: NDArray[np.float64],
+    centers: NDArray[np.float64],
+    cost: float,
     start: float,
     rng: np.random.RandomState,
     group_weights: NDArray[np.float64] | None = None,
 ) -> None:
-    """Set bound_, gap_closed_ and proved_gap_, as far as they were asked for."""
-    if estimator.bound is None:
-        return
-    centers, reached = estimator.cluster_centers_, float(utilities.min())
-    bound: Bound
+    """Set bound_, gap_closed_ and proved_gap_, as far as they were asked for.
+
+    ``cost`` and ``start`` are the largest mean costs of a group, now and before.
+    """
     if estimator.bound == "group":
-        bound = best_group_bound(problem, len(centers), rng, known=centers)
+        bound = group_bound_of(problem, len(centers), rng, known=centers)
     else:
-        bound = best_proved_bound(problem, len(centers), rng, lam=group_weights)
-        cost = problem.max_distance - reached
-        estimator.proved_gap_ = cost / bound.cost - 1 if bound.cost > 0 else np.inf
-        if cost <= problem.tolerance:
-            estimator.proved_gap_ = 0.0
-    estimator.bound_ = bound
-    left = bound.utility - start
-    is_at_the_bound = left <= problem.tolerance
-    estimator.gap_closed_ = 1.0 if is_at_the_bound else (reached - start) / left
+        bound = proved_bound_of(problem, len(centers), rng, lam=group_weights)
+    estimator.bound_ = replace(bound, known_cost=cost)
+    left, nothing = start - bound.cost, ROUNDING * float(problem.norms.max())
+    estimator.gap_closed_ = 1.0 if left <= nothing else (start - cost) / left
+    if bound.is_proved:
+        gap = cost / bound.cost - 1 if bound.cost > 0 else np.inf
+        estimator.proved_gap_ = 0.0 if cost <= nothing else gap

@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+# More groups than this, of fewer rows each than that, must be a slip, such as an age.
+MANY_GROUPS, FEW_ROWS = 100, 4
+
 _MISSING_TYPES = {"NoneType", "NAType", "NaTType"}
 
 
@@ -18,6 +21,19 @@ def encode_groups(
     One column gives its own values as names; several give tuples, one for each
     combination that occurs; ``None`` gives one group called ``"all"``.
     """
+    names, codes = _encode(sensitive_features, n_samples)
+    if len(names) > max(MANY_GROUPS, n_samples / FEW_ROWS):
+        raise ValueError(
+            f"sensitive_features makes {len(names)} groups of {n_samples} rows, few of "
+            "them with more than some members; group the values first, as ages by "
+            "decade."
+        )
+    return names, codes
+
+
+def _encode(
+    sensitive_features: Any, n_samples: int
+) -> tuple[NDArray[Any], NDArray[np.int32]]:
     refuse_mask(sensitive_features, "sensitive_features")
     if sensitive_features is None:
         return np.array(["all"]), np.zeros(n_samples, np.int32)
@@ -63,6 +79,11 @@ def _columns(sensitive_features: Any) -> list[NDArray[Any]]:
     if hasattr(sensitive_features, "columns"):
         arrays = frame_columns(sensitive_features)
     else:
+        if isinstance(sensitive_features, str):
+            raise ValueError(
+                f"sensitive_features is the text {sensitive_features!r}; give the "
+                "column itself, one group value for each row of X, not its name."
+            )
         values = np.asarray(_keep_types(sensitive_features))
         if values.ndim not in (1, 2):
             raise ValueError(

@@ -59,6 +59,23 @@ def squared_norms(X, shift, norms, start, stop):
 
 
 @_njit
+def nearest_centers(X, centers, labels, distances, start, stop):
+    """Nearest center of each row from start to stop; ties go to the lower.
+
+    OUT: labels, distances (squared), at these rows.
+    """
+    n_clusters, n_features = centers.shape
+    for i in range(start, stop):
+        distances[i] = np.inf
+        for c in range(n_clusters):
+            distance = 0.0
+            for j in range(n_features):
+                distance += (X[i, j] - centers[c, j]) ** 2
+            if distance < distances[i]:
+                labels[i], distances[i] = c, distance
+
+
+@_njit
 def nonzero_entries(X, shift, i, columns, values):
     """Write the non-zero entries of X[i] - shift and return how many there are.
 

@@ -1,12 +1,11 @@
-"""Estimators with free centers: RawlsianKMeans, and FairLloyd to compare it with."""
+"""RawlsianKMeans, and FairLloyd to compare it with."""
 
 from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
 from dataclasses import replace
-from numbers import Integral
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,34 +17,46 @@ from sklearn.base import (
 )
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import euclidean_distances
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rawlsian._assignment import Assignment
 from rawlsian._fair import (
+    MAX_ITER,
+    N_INIT,
     Callback,
     FairRuns,
     Solutions,
     enough_crossings,
     group_means,
     nearest,
-    random_centers,
+    random_state_of,
     search,
     thorough_search,
 )
-from rawlsian._gap import WhichBound, check_which_bound, tell_gap
+from rawlsian._gap import WhichBound, check_which_bound, forget_gap, tell_gap
 from rawlsian._leximin import is_better, leximin_best
 from rawlsian._means import best_partitions, improved
-from rawlsian._problem import MaxDistance, Problem, clear_errors_of_x
+from rawlsian._problem import MaxDistance, Problem, clear_errors_of_x, warn_of_y
+from rawlsian._restarts import check_count, check_n_clusters
 from rawlsian._traverse import traverse
 
-# Where centers are means: plain runs of k-means for each random start, and partitions
-# that are improved.
-RUNS_A_START = 4
+# Where centers are means, partitions that are improved.
 N_IMPROVED = 32
 
 
-class _FreeCenters(
+class _Found(NamedTuple):
+    """A clustering, and how it was found; group_weights only with free centers."""
+
+    labels: NDArray[np.int32]
+    centers: NDArray[np.float64]
+    costs: NDArray[np.float64]
+    inertia: float
+    n_iter: int
+    group_weights: NDArray[np.float64] | None
+    is_interrupted: bool
+
+
+class _CentersEstimator(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator, ABC
 ):
     """What both estimators share: all but the search."""
@@ -54,6 +65,7 @@ class _FreeCenters(
     max_distance: MaxDistance
     max_iter: int
     random_state: Any
+    callback: Callback | None
 
     def fit(
         self,
@@ -86,59 +98,44 @@ class _FreeCenters(
             checked = validate_data(
                 self, X, dtype=np.float64, order="C", ensure_min_samples=2
             )
-        self._check_counts(len(checked))
+        self._check_parameters(y, sensitive_features)
         problem = Problem.from_arrays(
             checked, sensitive_features, sample_weight=sample_weight,
             max_distance=self.max_distance,
         )  # fmt: skip
-        runs = FairRuns(problem, self.max_iter)
-        rng = check_random_state(self.random_state)
-        best, is_interrupted = self._search(runs, rng)
-        if is_interrupted:
+        check_n_clusters(self.n_clusters, problem)
+        forget_gap(self)
+        # Costs decide, so that max_distance cannot matter by rounding.
+        runs = FairRuns(replace(problem, max_distance=0.0), self.max_iter)
+        rng = random_state_of(self.random_state)
+        found = self._search(runs, rng, problem.max_distance)
+        if found.is_interrupted:
             warnings.warn(
-                "Interrupted; cluster_centers_ are the best found so far.",
+                "Interrupted; the clusters are the best found so far.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        self._describe(runs, best, rng)
+        self.groups_ = problem.group_names
+        self.labels_, self.cluster_centers_ = found.labels, found.centers
+        self.group_costs_, self.inertia_ = found.costs, found.inertia
+        self.group_utilities_ = problem.max_distance - found.costs
+        self.n_iter_ = found.n_iter
+        if found.group_weights is not None:
+            self.group_weights_ = found.group_weights
         return self
 
     @abstractmethod
     def _search(
-        self, runs: FairRuns, rng: np.random.RandomState
-    ) -> tuple[Solutions, bool]:
-        """The best solutions, best first, and whether the search was interrupted."""
+        self, runs: FairRuns, rng: np.random.RandomState, max_distance: float
+    ) -> _Found:
+        """The clustering to be told of."""
 
-    def _check_counts(self, n_samples: int) -> None:
-        for name in self._counts:
-            value, least = getattr(self, name), int(name != "n_crossings")
-            if value is None and name == "n_crossings":
-                continue
-            if not isinstance(value, Integral) or int(value) < least:
-                raise ValueError(
-                    f"{name} must be a whole number, {least} or more, got {value!r}."
-                )
-        if self.n_clusters > n_samples:
-            raise ValueError(
-                f"n_clusters={self.n_clusters} is more than the {n_samples} rows of X "
-                f"(n_samples={n_samples}); ask for fewer clusters."
-            )
-
-    _counts: tuple[str, ...] = ("n_clusters", "n_init", "max_iter")
-
-    def _describe(
-        self, runs: FairRuns, best: Solutions, rng: np.random.RandomState
-    ) -> None:
-        """What was found, all of it computed afresh from the centers."""
-        problem = runs.problem
-        self.cluster_centers_ = best.centers[0] + problem.shift
-        self.labels_, distances = nearest(problem.X, self.cluster_centers_)
-        self.groups_ = problem.group_names
-        self.group_weights_ = best.group_weights[0]
-        self.group_costs_ = group_means(problem, distances)
-        self.group_utilities_ = problem.max_distance - self.group_costs_
-        self.inertia_ = float(problem.weights @ distances)
-        self.n_iter_ = int(best.n_iter[0])
+    def _check_parameters(self, y: object, sensitive_features: Any) -> None:
+        warn_of_y(y, sensitive_features)
+        for name in ("n_clusters", "n_init", "max_iter"):
+            check_count(getattr(self, name), name)
+        if self.callback is not None and not callable(self.callback):
+            raise ValueError(f"callback must be a function, got {self.callback!r}.")
 
     @property
     def _n_features_out(self) -> int:
@@ -220,7 +217,7 @@ class _FreeCenters(
         return checked
 
 
-class FairLloyd(_FreeCenters):
+class FairLloyd(_CentersEstimator):
     """Fair-Lloyd: socially fair k-means from independent random starts.
 
     Nearest centers and fair centers in turn, until no example changes its cluster
@@ -239,8 +236,11 @@ class FairLloyd(_FreeCenters):
         Utility is this less the mean squared distance; it changes nothing else.
     max_iter : int, default=300
         Limit on the iterations of a run.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
         Seed.
+    callback : callable, default=None
+        Called with a ``SearchStep`` now and then: ``n_done``, ``n_runs`` and
+        ``largest_cost``.
 
     Attributes
     ----------
@@ -288,22 +288,28 @@ class FairLloyd(_FreeCenters):
         *,
         n_init: int = 10,
         max_distance: MaxDistance = "auto",
-        max_iter: int = 300,
+        max_iter: int = MAX_ITER,
         random_state: Any = None,
+        callback: Callback | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_init = n_init
         self.max_distance = max_distance
         self.max_iter = max_iter
         self.random_state = random_state
+        self.callback = callback
 
     def _search(
-        self, runs: FairRuns, rng: np.random.RandomState
-    ) -> tuple[Solutions, bool]:
-        return search(runs, self.n_clusters, n_init=self.n_init, n_crossings=0, rng=rng)
+        self, runs: FairRuns, rng: np.random.RandomState, max_distance: float
+    ) -> _Found:
+        best, is_interrupted = search(
+            runs, self.n_clusters, n_init=self.n_init, n_crossings=0, rng=rng,
+            callback=self.callback,
+        )  # fmt: skip
+        return _with_free_centers(runs, best, is_interrupted)
 
 
-class RawlsianKMeans(_FreeCenters):
+class RawlsianKMeans(_CentersEstimator):
     """K-means for the worst-off group.
 
     Searches the centers for which the largest mean squared distance of a group is
@@ -333,7 +339,7 @@ class RawlsianKMeans(_FreeCenters):
         that of ``proved_bound``. Either takes longer than the search itself.
     max_iter : int, default=300
         Limit on the iterations of a run.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
         Seed. The same seed gives the same centers on any number of threads.
     callback : callable, default=None
         Called with a ``SearchStep`` now and then: ``n_done``, ``n_runs`` and
@@ -344,15 +350,15 @@ class RawlsianKMeans(_FreeCenters):
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         The centers.
     labels_ : ndarray of shape (n_samples,)
-        The nearest center of each example.
+        The cluster of each example: with free centers that of the nearest one.
     groups_ : ndarray of shape (n_groups,)
         Names of the groups, sorted.
     group_costs_, group_utilities_ : ndarray of shape (n_groups,)
         Mean squared distance of each group to the centers of its examples' clusters,
         and ``max_distance`` less that.
     group_weights_ : ndarray of shape (n_groups,)
-        Lambda: how much each group weighs in free centers; it sums to 1. A group whose
-        cost is below the largest weighs next to nothing.
+        With free centers only. Lambda: how much each group weighs in the centers; it
+        sums to 1. A group whose cost is below the largest weighs next to nothing.
     bound_ : Bound
         The bound that was asked for; ``bound_.is_proved`` tells which it is.
     gap_closed_ : float
@@ -362,9 +368,9 @@ class RawlsianKMeans(_FreeCenters):
         If the proved bound was asked for: no clustering has a largest mean cost that is
         lower by more than this share of the bound.
     inertia_ : float
-        Sum of squared distances to the nearest centers.
+        Sum of squared distances to the centers of the examples' clusters.
     n_iter_ : int
-        Number of iterations of the best run.
+        Number of iterations of the best run with free centers.
     n_features_in_ : int
         Number of features seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -401,18 +407,16 @@ class RawlsianKMeans(_FreeCenters):
     array([7.18, 7.18])
     """
 
-    _counts = ("n_clusters", "n_init", "n_crossings", "max_iter")
-
     def __init__(
         self,
         n_clusters: int = 8,
         *,
         centers: Literal["free", "mean"] = "free",
-        n_init: int = 64,
+        n_init: int = N_INIT,
         n_crossings: int | None = None,
         max_distance: MaxDistance = "auto",
         bound: WhichBound = None,
-        max_iter: int = 300,
+        max_iter: int = MAX_ITER,
         random_state: Any = None,
         callback: Callback | None = None,
     ) -> None:
@@ -427,8 +431,8 @@ class RawlsianKMeans(_FreeCenters):
         self.callback = callback
 
     def _search(
-        self, runs: FairRuns, rng: np.random.RandomState
-    ) -> tuple[Solutions, bool]:
+        self, runs: FairRuns, rng: np.random.RandomState, max_distance: float
+    ) -> _Found:
         n_crossings = self.n_crossings
         if n_crossings is None:
             n_crossings = enough_crossings(self.n_clusters)
@@ -436,80 +440,93 @@ class RawlsianKMeans(_FreeCenters):
             runs, self.n_clusters, n_init=self.n_init, n_crossings=n_crossings,
             rng=rng, callback=self.callback,
         )  # fmt: skip
-        if runs.problem.n_groups > 2:
+        if runs.problem.n_groups > 2 and not is_interrupted:
             best = leximin_best(runs, best)
-        return best, is_interrupted
+        if self.centers == "free":
+            found = _with_free_centers(runs, best, is_interrupted)
+        else:
+            found = _with_means(runs, best, is_interrupted)
+        if self.bound is not None and not found.is_interrupted:
+            is_told = self._tell_gap(
+                runs, found, best.group_weights[0], rng, max_distance
+            )
+            found = found._replace(is_interrupted=not is_told)
+        return found
 
-    def _check_counts(self, n_samples: int) -> None:
+    def _tell_gap(
+        self, runs: FairRuns, found: _Found, lam: NDArray[np.float64],
+        rng: np.random.RandomState, max_distance: float,
+    ) -> bool:  # fmt: skip
+        """Tell how much of what could be gained was gained, unless interrupted."""
+        problem = replace(runs.problem, max_distance=max_distance)
+        try:
+            start = _utilitarian(runs, self.n_clusters, rng)
+            cost = float(found.costs.max())
+            tell_gap(self, problem, found.centers, cost, start, rng, group_weights=lam)
+        except KeyboardInterrupt:
+            return False
+        return True
+
+    def _check_parameters(self, y: object, sensitive_features: Any) -> None:
+        super()._check_parameters(y, sensitive_features)
+        if self.n_crossings is not None:
+            check_count(self.n_crossings, "n_crossings", least=0)
         if self.centers not in ("free", "mean"):
             raise ValueError(f"centers must be 'free' or 'mean', got {self.centers!r}.")
         check_which_bound(self.bound)
-        super()._check_counts(n_samples)
-
-    def _describe(
-        self, runs: FairRuns, best: Solutions, rng: np.random.RandomState
-    ) -> None:
-        super()._describe(runs, best, rng)
-        problem = runs.problem
-        if self.centers == "mean":
-            labels = _best_with_means(runs, best, RUNS_A_START * self.n_init, rng)
-            found = Assignment(problem, labels)
-            self.labels_, self.cluster_centers_ = found.labels, found.centers
-            self.group_utilities_ = found.utilities
-            self.group_costs_ = problem.max_distance - self.group_utilities_
-            self.inertia_ = float(found.costs.sum())
-            del self.group_weights_
-        if self.bound is not None:
-            start = _utilitarian(runs, self.n_clusters, rng).lowest
-            reached, lam = self.group_utilities_, best.group_weights[0]
-            tell_gap(self, problem, reached, start, rng, group_weights=lam)
 
 
-def _best_with_means(
-    runs: FairRuns, free: Solutions, n_plain: int, rng: np.random.RandomState
-) -> NDArray[np.int32]:
-    """Labels for which means serve the worst-off group best, of all that are tried.
+def _with_free_centers(runs: FairRuns, best: Solutions, is_interrupted: bool) -> _Found:
+    """The first of the solutions, everything computed afresh from its centers."""
+    problem = runs.problem
+    centers = best.centers[0] + problem.shift
+    labels, distances = nearest(problem.X, centers)
+    return _Found(
+        labels, centers, group_means(problem, distances),
+        inertia=float(problem.weights @ distances), n_iter=int(best.n_iter[0]),
+        group_weights=best.group_weights[0], is_interrupted=is_interrupted,
+    )  # fmt: skip
 
-    The partitions of fair solutions and of plain runs of k-means are improved, and the
-    best of them is walked on from. Ctrl-C ends it with the best so far.
+
+def _with_means(runs: FairRuns, best: Solutions, is_interrupted: bool) -> _Found:
+    """The clustering with means that partitions of fair solutions lead to.
+
+    The best of them are improved, and the best of these is walked on from. Ctrl-C ends
+    it with the best so far.
     """
-    problem, n_clusters = runs.problem, free.centers.shape[1]
-    centers = free.centers + problem.shift
-    best = best_partitions(problem, centers, 1)[0]
+    problem, n_clusters = runs.problem, best.centers.shape[1]
+    starts = best_partitions(problem, best.centers + problem.shift, N_IMPROVED)
+    labels = starts[0]
     try:
-        everyone = Problem.from_arrays(problem.X, None, sample_weight=problem.weights)
-        init = random_centers(problem, n_plain, n_clusters, rng) + problem.shift
-        plain = FairRuns(everyone, runs.max_iter).run(init - everyone.shift)
-        centers = np.concatenate([centers, plain.centers + everyone.shift])
-        starts = best_partitions(problem, centers, N_IMPROVED)
-        for labels in improved(runs, starts, n_clusters):
-            if is_better(_costs(problem, labels), _costs(problem, best)):
-                best = labels
-        best = traverse(
-            problem.X, best, problem.group_names[problem.groups], operator="rawls",
-            sample_weight=problem.weights,
-        ).labels  # fmt: skip
-        # Without harm to the worst-off group, the others may be better off.
-        best = improved(runs, [best], n_clusters, [0.0])[0]
+        if not is_interrupted:
+            for candidate in improved(runs, starts, n_clusters):
+                if is_better(_costs(problem, candidate), _costs(problem, labels)):
+                    labels = candidate
+            walk = traverse(
+                problem.X, labels, problem.group_names[problem.groups],
+                operator="rawls", sample_weight=problem.weights,
+            )  # fmt: skip
+            labels, is_interrupted = walk.labels, walk.stop_reason == "interrupted"
+        if not is_interrupted:
+            # Without harm to the worst-off group, the others may be better off.
+            labels = improved(runs, [labels], n_clusters, [0.0])[0]
     except KeyboardInterrupt:
-        warnings.warn(
-            "Interrupted; labels_ are the best found so far.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
-    return best
+        is_interrupted = True
+    found = Assignment(problem, labels)
+    return _Found(
+        labels, found.centers, -found.utilities, inertia=float(found.costs.sum()),
+        n_iter=int(best.n_iter[0]), group_weights=None, is_interrupted=is_interrupted,
+    )  # fmt: skip
 
 
 def _costs(problem: Problem, labels: NDArray[np.int32]) -> NDArray[np.float64]:
-    return -Assignment(replace(problem, max_distance=0.0), labels).utilities
+    return -Assignment(problem, labels).utilities
 
 
-def _utilitarian(
-    runs: FairRuns, n_clusters: int, rng: np.random.RandomState
-) -> Assignment:
-    """The best plain k-means that a thorough search finds."""
+def _utilitarian(runs: FairRuns, n_clusters: int, rng: np.random.RandomState) -> float:
+    """Largest mean cost of a group in the best plain k-means that a search finds."""
     problem = runs.problem
     everyone = Problem.from_arrays(problem.X, None, sample_weight=problem.weights)
     found = thorough_search(FairRuns(everyone, runs.max_iter), n_clusters, rng)
     centers = found.centers[:1] + everyone.shift
-    return Assignment(problem, best_partitions(problem, centers, 1)[0])
+    return float(_costs(problem, best_partitions(problem, centers, 1)[0]).max())

@@ -25,7 +25,8 @@ def leximin_best(runs: FairRuns, solutions: Solutions) -> Solutions:
     leximin-best for the partition and nearest centers are taken in turn.
     """
     problem = runs.problem
-    is_level = solutions.objectives <= solutions.objectives[0] * (1 + SAME)
+    lowest = solutions.objectives[0]
+    is_level = solutions.objectives - lowest <= SAME * lowest
     level = np.flatnonzero(is_level).tolist()
     ends = [
         _alternate(problem, solutions.centers[run] + problem.shift, runs.max_iter)

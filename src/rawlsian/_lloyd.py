@@ -420,7 +420,7 @@ def group_costs(group_weights, slot, n_slots, group_sizes, squares, sizes, dots,
         for g in range(n_groups):
             costs[g] += sizes[g * n_lanes + lane] * norm / (mass * mass)
     for g in range(n_groups):
-        costs[g] /= group_sizes[g]
+        costs[g] = max(costs[g] / group_sizes[g], 0.0)  # rounding can leave -1e-16
 
 
 @_njit
@@ -462,31 +462,138 @@ def shift_weight(
 
 
 @_njit
+def spread_of_costs(group_weights, costs):
+    """The largest cost less the weighted mean of those of groups with some weight."""
+    mean = whole = 0.0
+    for g in range(len(costs)):
+        if group_weights[g] > 2.0 * LEAST_WEIGHT:
+            mean += group_weights[g] * costs[g]
+            whole += group_weights[g]
+    return costs.max() - mean / whole
+
+
+@_njit
+def cost_slopes(group_weights, slot, n_slots, group_sizes, sizes, dots, slopes):
+    """slopes[g, h]: by how much the mean cost of g changes with the weight of h.
+
+    With v_g = S_g - n_g z and the mass M of a cluster that is the sum over clusters
+    of -2 v_g.v_h / (M N_g N_h).  OUT: slopes.
+    """
+    n_groups, _, n_lanes = dots.shape
+    slopes[:] = 0.0
+    toward = np.empty(n_groups)  # z.S_g
+    for lane in range(slot, n_lanes, n_slots):
+        mass = norm = 0.0
+        for g in range(n_groups):
+            mass += group_weights[g] / group_sizes[g] * sizes[g * n_lanes + lane]
+        if mass <= 0.0:
+            continue
+        for g in range(n_groups):
+            toward[g] = 0.0
+            for h in range(n_groups):
+                both = dots[max(g, h), min(g, h), lane]
+                toward[g] += group_weights[h] / group_sizes[h] * both / mass
+            norm += group_weights[g] / group_sizes[g] * toward[g] / mass
+        for g in range(n_groups):
+            for h in range(n_groups):
+                n_g, n_h = sizes[g * n_lanes + lane], sizes[h * n_lanes + lane]
+                product = dots[max(g, h), min(g, h), lane] + n_g * n_h * norm
+                product -= n_g * toward[h] + n_h * toward[g]
+                slopes[g, h] -= 2.0 * product / (mass * group_sizes[g] * group_sizes[h])
+
+
+@_njit
+def solve(matrix, right):
+    """Gaussian elimination; whether there is a solution.  OUT: matrix, right."""
+    n = len(right)
+    for i in range(n):
+        pivot = i + np.argmax(np.abs(matrix[i:, i]))
+        if not abs(matrix[pivot, i]) > 1e-300:
+            return False
+        for j in range(n):
+            matrix[i, j], matrix[pivot, j] = matrix[pivot, j], matrix[i, j]
+        right[i], right[pivot] = right[pivot], right[i]
+        for row in range(i + 1, n):
+            factor = matrix[row, i] / matrix[i, i]
+            for j in range(i, n):
+                matrix[row, j] -= factor * matrix[i, j]
+            right[row] -= factor * right[i]
+    for i in range(n - 1, -1, -1):
+        for j in range(i + 1, n):
+            right[i] -= matrix[i, j] * right[j]
+        right[i] /= matrix[i, i]
+    return True
+
+
+@_njit
+def balance_weights(
+    slot, n_slots, group_sizes, squares, sizes, dots, group_weights, costs
+):
+    """One step of Newton's method for the groups with some weight to cost the same.
+
+    Not taken, if it does not bring their costs nearer to the largest.
+    IN and OUT: group_weights, costs.
+    """
+    n_groups = len(costs)
+    support = np.flatnonzero(group_weights > 2.0 * LEAST_WEIGHT)
+    n = len(support)
+    slopes = np.empty((n_groups, n_groups))
+    cost_slopes(group_weights, slot, n_slots, group_sizes, sizes, dots, slopes)
+    matrix, step = np.zeros((n + 1, n + 1)), np.zeros(n + 1)
+    for a in range(n):
+        for b in range(n):
+            matrix[a, b] = slopes[support[a], support[b]]
+        matrix[a, n], matrix[n, a] = -1.0, 1.0
+        step[a] = -costs[support[a]]
+    before, weights = spread_of_costs(group_weights, costs), group_weights.copy()
+    share = 1.0 if solve(matrix, step) else 0.0
+    for a in range(n):
+        if step[a] < 0.0:  # no further than to nothing
+            share = min(share, (weights[support[a]] - LEAST_WEIGHT) / -step[a])
+    while share > 1e-6:
+        for a in range(n):
+            group_weights[support[a]] = weights[support[a]] + share * step[a]
+        group_costs(
+            group_weights, slot, n_slots, group_sizes, squares, sizes, dots, costs
+        )
+        if spread_of_costs(group_weights, costs) < before:
+            return
+        share *= 0.5
+    group_weights[:] = weights
+    group_costs(group_weights, slot, n_slots, group_sizes, squares, sizes, dots, costs)
+
+
+@_njit
 def fair_weights(
     slot, n_slots, group_sizes, squares, sizes, dots, group_weights, costs
 ):
     """Group weights whose centers make the largest mean cost least.
 
-    Weight moves from the group with the lowest cost to the one with the highest until
-    the largest cost is within FAIR_TOLERANCE of sum_g lambda_g cost_g, below which it
-    cannot be.
+    Weight moves from the group with the lowest cost to the one with the highest, and
+    with more than two groups among all that have some, until the largest cost is
+    within FAIR_TOLERANCE of sum_g lambda_g cost_g, below which it cannot be. What
+    LEAST_WEIGHT adds to that is not counted.
     IN and OUT: group_weights; OUT: costs.
     """
     n_groups = group_sizes.shape[0]
     group_costs(group_weights, slot, n_slots, group_sizes, squares, sizes, dots, costs)
     for _ in range(200):
-        taker, giver, bound = np.argmax(costs), -1, 0.0
+        taker, giver = np.argmax(costs), -1
         for g in range(n_groups):
-            bound += group_weights[g] * costs[g]
             can_give = group_weights[g] > 2.0 * LEAST_WEIGHT and g != taker
             if can_give and (giver < 0 or costs[g] < costs[giver]):
                 giver = g
-        if giver < 0 or costs[taker] - bound <= FAIR_TOLERANCE * costs[taker]:
+        limit = FAIR_TOLERANCE * costs[taker]
+        if giver < 0 or spread_of_costs(group_weights, costs) <= limit:
             break
         shift_weight(
             giver, taker, slot, n_slots, group_sizes, squares, sizes, dots,
             group_weights, costs,
         )  # fmt: skip
+        if n_groups > 2 and spread_of_costs(group_weights, costs) > limit:
+            balance_weights(
+                slot, n_slots, group_sizes, squares, sizes, dots, group_weights, costs
+            )
 
 
 @_njit
@@ -521,17 +628,20 @@ def refill(
 ):  # fmt: skip
     """Put centers that are not numbers on the rows that cost most.
 
-    IN: centers, from which the labels come. OUT: half_norms, means, both of this slot.
+    Returns whether any of these costs something. IN: centers, from which the labels
+    come. OUT: half_norms, means, both of this slot.
     """
     n_features, n_lanes = centers.shape
     n_slots = labels.shape[1]
     distances = squared_distances(ends, columns, values, labels, slot, centers)
+    is_useful = False
     for i in range(labels.shape[0]):
         distances[i] *= weights[i] * pull[groups[i] * n_lanes + slot]
     for lane in range(slot, n_lanes, n_slots):
         if np.isfinite(half_norms[lane]):
             continue
         far = np.argmax(distances)
+        is_useful = is_useful or distances[far] > 0.0
         distances[far] = -1.0
         half_norms[lane] = 0.0
         for j in range(n_features):
@@ -540,6 +650,7 @@ def refill(
             means[columns[entry], lane] += values[entry]
         for j in range(n_features):
             half_norms[lane] += 0.5 * means[j, lane] ** 2
+    return is_useful
 
 
 @_njit
@@ -596,14 +707,16 @@ def fair_runs(
             age[slot] += 1
             if run < 0:
                 continue
+            is_refilled = False
             for lane in range(slot, n_lanes, n_slots):
                 if not np.isfinite(half_norms[lane]):
-                    refill(
+                    is_refilled = refill(
                         *entries, weights, groups, pull, labels, slot, centers,
                         half_norms, means,
                     )  # fmt: skip
             is_hopeless = age[slot] == patience and costs[run].max() > ceiling
-            if n_changed[slot] > 0 and age[slot] < max_iter and not is_hopeless:
+            is_moving = n_changed[slot] > 0 or is_refilled
+            if is_moving and age[slot] < max_iter and not is_hopeless:
                 continue
             n_ended += 1
             n_iter[run] = age[slot]

@@ -14,6 +14,7 @@ from rawlsian._fair import GIVE_UP_ABOVE, MAX_ITER, PATIENCE, FairRuns
 from rawlsian._means import Labels, best_partitions, improved
 from rawlsian._proposals import Moves, Proposals
 from rawlsian._r1_r2 import R1
+from rawlsian._restarts import check_count
 
 # A batch holds up if it brings at least this share of what its moves promise.
 HOLDS_UP = 0.5
@@ -67,8 +68,8 @@ def _largest_that_holds_up(
         moves = examples[:n_moved], targets[:n_moved]
         if not _empties_a_cluster(assignment, *moves):
             utilities = assignment.utilities_after(*moves)
-            least = HOLDS_UP * (promised[n_moved - 1] - lowest)
-            if utilities.min() - lowest > max(least, tolerance):
+            least = lowest + HOLDS_UP * (promised[n_moved - 1] - lowest)
+            if utilities.min() > max(least, lowest + tolerance):
                 return moves, utilities
         n_moved //= 2
     return None
@@ -134,6 +135,10 @@ class Relocate:
 
     n_trials: int | None = None
     random_state: int = 0
+
+    def __post_init__(self) -> None:
+        if self.n_trials is not None:
+            check_count(self.n_trials, "n_trials")
 
     def generate(self, assignment: Assignment) -> Iterator[Proposals]:
         """Yield the best that relocating a cluster leads to."""

@@ -11,7 +11,6 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, ClusterMixin, MetaEstimatorMixin, clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -19,8 +18,15 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from rawlsian._gap import WhichBound, check_which_bound, tell_gap
-from rawlsian._problem import MaxDistance, Problem, check_weights, clear_errors_of_x
+from rawlsian._fair import random_state_of
+from rawlsian._gap import WhichBound, check_which_bound, forget_gap, tell_gap
+from rawlsian._problem import (
+    MaxDistance,
+    Problem,
+    check_weights,
+    clear_errors_of_x,
+    warn_of_y,
+)
 from rawlsian._traverse import traverse
 from rawlsian.operators import Operator
 
@@ -164,6 +170,8 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
             The fitted estimator itself.
         """
         check_which_bound(self.bound)
+        forget_gap(self)
+        warn_of_y(y, sensitive_features)
         with clear_errors_of_x(X):
             checked = validate_data(
                 self, X, dtype=np.float64, order="C", ensure_min_samples=2
@@ -203,9 +211,12 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
                 checked, sensitive_features, sample_weight=sample_weight,
                 max_distance=self.max_distance,
             )  # fmt: skip
-            start = float(self.trajectory_.utilities[0].min())
-            rng = check_random_state(self.random_state)
-            tell_gap(self, problem, self.group_utilities_, start, rng)
+            start, cost = (
+                problem.max_distance - float(self.trajectory_.utilities[step].min())
+                for step in (0, -1)
+            )
+            rng = random_state_of(self.random_state)
+            tell_gap(self, problem, self.cluster_centers_, cost, start, rng)
         return self
 
     def get_metadata_routing(self) -> MetadataRouter:

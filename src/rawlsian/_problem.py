@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -146,6 +147,8 @@ def clear_errors_of_x(X: Any) -> Iterator[None]:
         yield
     except (TypeError, ValueError) as error:
         reason = str(error).split("\n")[0].rstrip(".:")
+        if "is expecting" in reason:  # another number of columns than in fit
+            raise
         advice = " Fill or drop missing values." if "NaN" in reason else ""
         if "Expected 2D" in reason:
             advice = " Reshape your data to have a row for each example."
@@ -153,6 +156,17 @@ def clear_errors_of_x(X: Any) -> Iterator[None]:
             f"X must be a dense matrix of finite numbers, a row an example: "
             f"{reason}.{advice}"
         ) from error
+
+
+def warn_of_y(y: object, sensitive_features: object) -> None:
+    """Warn where groups seem to have been given as y, which nothing looks at."""
+    if y is not None and sensitive_features is None:
+        warnings.warn(
+            "y is ignored, and without sensitive_features everyone is one group; give "
+            "groups as fit(X, sensitive_features=groups).",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def check_examples(X: Any) -> NDArray[np.float64]:

@@ -47,6 +47,10 @@ def select(blocks: Iterable[Proposals], assignment: Assignment) -> Moves | None:
     highest overall utility, which is always on the skyline; (3) otherwise none.
     Ties go to the earliest. Being the maximum of a total order, it folds over blocks.
     """
+    if not isinstance(blocks, Iterable):
+        raise ValueError(
+            f"an operator's generate must yield Proposals, but it returned {blocks!r}."
+        )
     best: tuple[Proposals, int] | None = None
     best_rank = (False, -np.inf)
     for block in blocks:
@@ -64,6 +68,11 @@ def best_in_block(
 ) -> tuple[int, tuple[bool, float]]:
     """The best proposal of a block, -1 if none is admitted, and its rank."""
     problem = assignment.problem
+    if not isinstance(block, Proposals) or not callable(block.moves):
+        raise ValueError(
+            "an operator must yield Proposals(utilities, moves) with a function moves, "
+            f"got {block!r:.60}."
+        )
     j, is_harmless, overall = _kernels.best_proposal(
         _check_proposed(block.utilities, problem.n_groups),
         assignment.utilities, problem.shares, problem.tolerance,

@@ -147,12 +147,7 @@ def kmeans_restarts(
     """
     problem = Problem.from_arrays(X, sensitive_features, max_distance=max_distance)
     check_count(n_runs, "n_runs")
-    check_count(n_clusters, "n_clusters")
-    if n_clusters > problem.n_samples:
-        raise ValueError(
-            f"n_clusters={n_clusters} is more than the {problem.n_samples} rows of X; "
-            "ask for fewer clusters."
-        )
+    check_n_clusters(n_clusters, problem)
     entries = list_entries(problem)
     starts = _check_init(init, problem, (n_runs, n_clusters), random_state)
     chunks: list[_Chunk] = []
@@ -299,7 +294,20 @@ def _generator(random_state: Any) -> np.random.Generator:
         ) from error
 
 
-def check_count(value: object, name: str) -> None:
-    """Refuse what is not a whole number of 1 or more."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < 1:
-        raise ValueError(f"{name} must be a whole number, 1 or more, got {value!r}.")
+def check_count(value: object, name: str, least: int = 1) -> None:
+    """Refuse what is not a whole number that large."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < least:
+        raise ValueError(
+            f"{name} must be a whole number, {least} or more, got {value!r}."
+        )
+
+
+def check_n_clusters(n_clusters: object, problem: Problem) -> None:
+    """Refuse a number of clusters that the rows cannot fill."""
+    check_count(n_clusters, "n_clusters")
+    n_rows = int((problem.weights > 0).sum())
+    if int(n_clusters) > n_rows:  # type: ignore[call-overload]
+        raise ValueError(
+            f"n_clusters={n_clusters} is more than the {n_rows} rows of X that have "
+            f"weight (n_samples={problem.n_samples}); ask for fewer clusters."
+        )

@@ -146,8 +146,10 @@ def traverse(
         The group of each example: text, numbers, booleans; several columns mean
         their intersections. ``None`` means one group.
     operator : str or object with ``generate``, default="R1"
-        "R1" moves one example, "R2" a pair of good single moves, "R1+R2" whichever
-        is better, "R2-exhaustive" any pair.
+        "R1", the paper's first, moves one example, "R2" a pair of good single moves,
+        "R1+R2" whichever is better, "R2-exhaustive" any pair, "batch" many examples
+        that hold up together, "relocate" whoever belongs elsewhere when a cluster is
+        founded anew, and "rawls" whatever helps, which reaches furthest.
     sample_weight : array-like of shape (n_samples,), default=None
         A row of weight w counts as w people who move together.
     max_distance : "auto" or float, default="auto"
@@ -220,8 +222,9 @@ def _carry_out(
     problem = assignment.problem
     if problem.tolerance > LARGEST_TOLERANCE * problem.variance:
         raise RuntimeError(
-            f"{operator!r} proposes operations that do not raise the lowest group "
-            "utility; its generate() must yield the utilities that its moves lead to."
+            f"{type(operator).__name__} proposes operations that do not raise the "
+            "lowest group utility; its generate() must yield the utilities that its "
+            "moves lead to, as Assignment.utilities_after gives them."
         )
     assignment.problem = replace(problem, tolerance=10 * problem.tolerance)
     return None

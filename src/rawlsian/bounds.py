@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh, eigvalsh
 from sklearn.cluster import kmeans_plusplus
 from sklearn.metrics import pairwise_distances_argmin
-from sklearn.utils import check_random_state
 
-from rawlsian._fair import MAX_ITER, FairRuns, thorough_search
+from rawlsian._fair import MAX_ITER, FairRuns, random_state_of, thorough_search
 from rawlsian._problem import MaxDistance, Problem
-from rawlsian._restarts import check_count
+from rawlsian._restarts import check_count, check_n_clusters
 
 __all__ = ["Bound", "BoundStep", "group_bound", "proved_bound"]
 
@@ -29,7 +29,7 @@ __all__ = ["Bound", "BoundStep", "group_bound", "proved_bound"]
 STEP, OVERSHOOT, EVALUATE_EVERY = 0.1, 1.8, 10
 
 # What is computed unless a user says otherwise.
-MAX_ROWS, MAX_ITERATIONS, TOL, TIME_LIMIT = 600, 50, 1e-4, 20.0
+MAX_ROWS, MAX_ITERATIONS, TOL = 600, 50, 1e-4
 
 # Iterations of k-means by which rows are merged, which need not be the best, and the
 # least weight of a row there, as a share of the largest.
@@ -39,7 +39,7 @@ MERGING_ITERATIONS, LEAST_PULL = 10, 1e-6
 ROUNDING = 1e-9
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Bound:
     """What no clustering, as far as is known or proved, can exceed.
 
@@ -65,7 +65,7 @@ class Bound:
     utility: float
     cost: float
     is_proved: bool
-    kind: str
+    kind: Literal["group", "spectral", "semidefinite"]
     group_weights: NDArray[np.float64] | None = None
     n_rows: int | None = None
     known_cost: float | None = None
@@ -117,7 +117,7 @@ def group_bound(
         How many people each example stands for.
     max_distance : "auto" or float, default="auto"
         The utility of a perfect fit, as in ``group_utilities``.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
         Seed of the search.
 
     Returns
@@ -133,10 +133,10 @@ def group_bound(
     4.667
     """
     problem = _checked(X, sensitive_features, n_clusters, sample_weight, max_distance)
-    return best_group_bound(problem, n_clusters, check_random_state(random_state))
+    return group_bound_of(problem, n_clusters, random_state_of(random_state))
 
 
-def best_group_bound(
+def group_bound_of(
     problem: Problem,
     n_clusters: int,
     rng: np.random.RandomState,
@@ -176,7 +176,7 @@ def proved_bound(
     max_rows: int = MAX_ROWS,
     max_iter: int = MAX_ITERATIONS,
     tol: float = TOL,
-    time_limit: float = TIME_LIMIT,
+    time_limit: float | None = None,
     random_state: Any = None,
     callback: Callable[[BoundStep], object] | None = None,
 ) -> Bound:
@@ -210,9 +210,11 @@ def proved_bound(
         Limit on the iterations.
     tol : float, default=1e-4
         Stop when ten iterations raise the bound on the cost by less than this share.
-    time_limit : float, default=20.0
-        Seconds after which no further iteration is begun.
-    random_state : int, RandomState instance or None, default=None
+    time_limit : float, default=None
+        Seconds from the call after which no further iteration is begun; the search for
+        lambda is not cut short, and one iteration is made. With ``None`` the result
+        does not depend on the machine.
+    random_state : int, RandomState, Generator or None, default=None
         Seed of the search for lambda and of the merging.
     callback : callable, default=None
         Called with a ``BoundStep`` now and then.
@@ -236,14 +238,19 @@ def proved_bound(
     (True, True)
     """
     problem = _checked(X, sensitive_features, n_clusters, sample_weight, max_distance)
-    return best_proved_bound(
-        problem, n_clusters, check_random_state(random_state),
+    check_count(max_rows, "max_rows", least=2)
+    check_count(max_iter, "max_iter")
+    for name, value in (("tol", tol), ("time_limit", time_limit)):
+        if value is not None and not (isinstance(value, Real) and float(value) >= 0):
+            raise ValueError(f"{name} must be a number, 0 or more, got {value!r}.")
+    return proved_bound_of(
+        problem, n_clusters, random_state_of(random_state),
         lam=_check_group_weights(group_weights, problem.n_groups), max_rows=max_rows,
         max_iter=max_iter, tol=tol, time_limit=time_limit, callback=callback,
     )  # fmt: skip
 
 
-def best_proved_bound(
+def proved_bound_of(
     problem: Problem,
     n_clusters: int,
     rng: np.random.RandomState,
@@ -252,32 +259,62 @@ def best_proved_bound(
     max_rows: int = MAX_ROWS,
     max_iter: int = MAX_ITERATIONS,
     tol: float = TOL,
-    time_limit: float = TIME_LIMIT,
+    time_limit: float | None = None,
     callback: Callable[[BoundStep], object] | None = None,
 ) -> Bound:
-    """The proved bound, at a lambda that is given or searched for."""
-    known_cost = None
-    if lam is None:
-        best = thorough_search(FairRuns(problem, MAX_ITER), n_clusters, rng)
-        lam, known_cost = best.group_weights[0], float(best.objectives[0])
-    weights = (lam / problem.group_sizes)[problem.groups] * problem.weights
-    rows, masses = _distinct(problem.X[weights > 0], weights[weights > 0])
-    cost, kind = _spectral(rows, masses, n_clusters), "spectral"
-    rows, masses, within = _merge(rows, masses, max_rows, rng)
-    relaxation = _Relaxation(rows, masses, within, n_clusters)
-    ends = time.perf_counter() + time_limit
+    """The proved bound, at a lambda that is given or searched for.
+
+    At first the spectral bound at the groups' shares, so that Ctrl-C finds a bound.
+    """
+    ends = time.perf_counter() + (np.inf if time_limit is None else time_limit)
+    first = problem.shares if lam is None else lam
+    rows, masses = _weighted_rows(problem, first)
+    bound = _proved(problem, _spectral(rows, masses, n_clusters), "spectral", first)
     try:
-        for n_iter, bound in relaxation.iterate(max_iter, tol, ends):
-            if bound > cost:
-                cost, kind = bound, "semidefinite"
+        if lam is None:
+            best = thorough_search(FairRuns(problem, MAX_ITER), n_clusters, rng)
+            lam, known_cost = best.group_weights[0], max(float(best.objectives[0]), 0.0)
+            rows, masses = _weighted_rows(problem, lam)
+            cost = _spectral(rows, masses, n_clusters)
+            found = _proved(problem, cost, "spectral", lam)
+            bound = replace(max(bound, found, key=_cost), known_cost=known_cost)
+        rows, masses, within = _merge(rows, masses, max_rows, rng)
+        relaxation = _Relaxation(rows, masses, within, n_clusters)
+        for n_iter, cost in relaxation.iterate(max_iter, tol, ends):
+            if cost > bound.cost:
+                bound = replace(
+                    _proved(problem, cost, "semidefinite", lam),
+                    n_rows=len(rows), known_cost=bound.known_cost,
+                )  # fmt: skip
             if callback is not None:
-                callback(BoundStep(n_iter, cost))
+                callback(BoundStep(n_iter, bound.cost))
     except KeyboardInterrupt:
         pass
-    return Bound(
-        problem.max_distance - cost, cost, is_proved=True, kind=kind, group_weights=lam,
-        n_rows=len(rows), known_cost=known_cost,
-    )  # fmt: skip
+    return bound
+
+
+def _proved(
+    problem: Problem,
+    cost: float,
+    kind: Literal["spectral", "semidefinite"],
+    lam: NDArray[np.float64],
+) -> Bound:
+    utility = problem.max_distance - cost
+    return Bound(utility, cost, is_proved=True, kind=kind, group_weights=lam)
+
+
+def _cost(bound: Bound) -> float:
+    return bound.cost
+
+
+def _weighted_rows(
+    problem: Problem, lam: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Different rows, each with the weight that lambda gives it; they sum to 1."""
+    weights = (lam / problem.group_sizes)[problem.groups] * problem.weights
+    # Shifted first: far from the origin, sums would lose the digits that matter.
+    rows = problem.X[weights > 0] - problem.shift
+    return _distinct(rows, weights[weights > 0])
 
 
 def _checked(
@@ -290,7 +327,7 @@ def _checked(
     problem = Problem.from_arrays(
         X, sensitive_features, sample_weight=sample_weight, max_distance=max_distance
     )
-    check_count(n_clusters, "n_clusters")
+    check_n_clusters(n_clusters, problem)
     return problem
 
 
@@ -324,11 +361,26 @@ def _spectral(
     rows: NDArray[np.float64], weights: NDArray[np.float64], n_clusters: int
 ) -> float:
     """What is left of the variance without its n_clusters - 1 largest directions."""
-    scaled = np.sqrt(weights)[:, None] * (rows - weights @ rows)
+    scaled = _scaled(rows, weights)
     variances = eigvalsh(scaled.T @ scaled)[::-1]
     total = float(variances.sum())
     left = total - float(variances[: n_clusters - 1].sum())
-    return max(left - ROUNDING * total, 0.0)
+    return max(left - ROUNDING * total - _unit(rows), 0.0)
+
+
+def _scaled(
+    rows: NDArray[np.float64], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """r_i x_i with x_i less their mean, and what rounding leaves of r taken out."""
+    r = np.sqrt(weights)
+    scaled: NDArray[np.float64] = r[:, None] * (rows - weights @ rows)
+    scaled -= np.outer(r, r @ scaled) / weights.sum()
+    return scaled
+
+
+def _unit(rows: NDArray[np.float64]) -> float:
+    """What is told from nothing by rounding alone, as a squared distance."""
+    return float((8 * np.finfo(float).eps * np.abs(rows).max()) ** 2 * rows.shape[1])
 
 
 def _merge(
@@ -381,8 +433,8 @@ class _Relaxation:
         within: NDArray[np.float64],
         n_clusters: int,
     ) -> None:
-        self.r = np.sqrt(weights)
-        scaled = self.r[:, None] * (rows - weights @ rows)
+        self.r, scaled = np.sqrt(weights), _scaled(rows, weights)
+        self.unit = _unit(rows)
         self.n_rows, self.rank = len(rows), min(n_clusters, len(rows)) - 1
         if within.any():
             scatter, axes = eigh(within)
@@ -425,7 +477,7 @@ class _Relaxation:
             largest = eigvalsh(self._off(both), subset_by_index=[first, n - 1])
             left -= float(np.maximum(largest, 0.0).sum())
         size = self.total + float(np.abs(N).sum(axis=1).max())
-        return left - ROUNDING * size
+        return left - ROUNDING * size - self.unit
 
     def _off(self, M: NDArray[np.float64]) -> NDArray[np.float64]:
         """P M P with P = I - r r^T."""

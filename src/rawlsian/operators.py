@@ -35,9 +35,14 @@ class _Composed:
     """An operator made of others."""
 
     def __init__(self, *operators: str | Operator) -> None:
+        name = type(self).__name__
         if not operators:
-            name = type(self).__name__
             raise ValueError(f"{name} needs at least one operator, as {name}('R1').")
+        if isinstance(operators[0], (list, tuple)):
+            raise ValueError(
+                f"{name} takes operators one by one, as {name}('R1', 'R2'), not in a "
+                f"{type(operators[0]).__name__}."
+            )
         self.operators = tuple(map(get_operator, operators))
 
     def __repr__(self) -> str:

@@ -17,6 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from rawlsian.bounds import Bound
+
 __all__ = [
     "Points",
     "plot_bound",
@@ -253,7 +255,7 @@ def plot_trajectory(
 
 
 def plot_bound(
-    utility: float, *, label: str | None = None, ax: Axes | None = None
+    bound: Bound | float, *, label: str | None = None, ax: Axes | None = None
 ) -> Axes:
     """Draw the line that no clustering crosses, and shade what lies beyond it.
 
@@ -261,13 +263,13 @@ def plot_bound(
 
     Parameters
     ----------
-    utility : float
+    bound : Bound or float
         An upper bound on the lowest group utility, such as that of ``proved_bound``.
     label : str, default=None
         What it is called in the legend.
     ax : matplotlib Axes, default=None
-        Where to draw; ``None`` makes a new figure. It keeps its limits, but shows the
-        corner of the line.
+        Where to draw, best after everything else: what is in view stays in view, and
+        the corner of the line comes into view. ``None`` makes a new figure.
 
     Returns
     -------
@@ -275,6 +277,7 @@ def plot_bound(
         The axes drawn on.
     """
     ax = _axes(ax)
+    utility = bound if isinstance(bound, (int, float)) else bound.utility
     for low, high, set_limits in (
         (*ax.get_xlim(), ax.set_xlim), (*ax.get_ylim(), ax.set_ylim)
     ):  # fmt: skip

@@ -25,8 +25,6 @@ METHODS = (*WALKS, *SOLVERS)
 
 # Rows that the proved bound is computed with: more make it tighter, and slow.
 PROVED_ROWS = 300
-# In no iteration is the bound late, so that results do not depend on the machine.
-NO_LIMIT = 1e9
 
 
 def start_of(explored: Explored) -> str:
@@ -119,9 +117,7 @@ def _bounds(
     }  # fmt: skip
     group, group_seconds = _timed(lambda: group_bound(sample.X, sample.sex, **options))
     proved, proved_seconds = _timed(
-        lambda: proved_bound(
-            sample.X, sample.sex, max_rows=PROVED_ROWS, time_limit=NO_LIMIT, **options
-        )
+        lambda: proved_bound(sample.X, sample.sex, max_rows=PROVED_ROWS, **options)
     )
     # Rounded up, as eigenvalues differ in their last digits from machine to machine.
     bounds = {"group": group.utility, "proved": math.ceil(1e6 * proved.utility) / 1e6}
