@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from cases import make_case
-from rawlsian import RawlsianKMeans, bounds, group_bound, proved_bound
+from rawlsian import (
+    RawlsianKMeans,
+    _cuts,
+    _relaxation,
+    bounds,
+    group_bound,
+    proved_bound,
+)
 from test_kmeans import least_cost_of_two_groups, partitions
 
 
@@ -91,13 +98,79 @@ def test_merging_gives_the_bound_of_all_rows_for_a_multiplier_that_is_merged():
     spread[np.arange(12), nearest] = np.sqrt(weights / masses[nearest])
     some = rng.random((5, 5))
     M = some + some.T
-    whole = bounds._Relaxation(rows, weights, np.zeros((3, 3)), 4)
-    small = bounds._Relaxation(merged, masses, within, 4)
+    whole = _relaxation.Relaxation(rows, weights, np.zeros((3, 3)), 4)
+    small = _relaxation.Relaxation(merged, masses, within, 4)
 
     by_all_rows = whole.bound(spread @ M @ spread.T)
     by_merged_rows = small.bound(np.pad(M, (0, 3)))
 
     assert by_merged_rows == pytest.approx(by_all_rows, abs=1e-7)
+
+
+def test_triangle_inequalities_hold_for_every_clustering():
+    rng = np.random.default_rng(0)
+    r = np.sqrt(rng.dirichlet(np.ones(8)))
+    cuts = np.array(
+        [(i, j, m) for i in range(8) for j in range(8) for m in range(j + 1, 8)
+         if i not in (j, m)]
+    )  # fmt: skip
+    weights = rng.random(len(cuts))
+    violations, norms, matrix = (
+        np.empty(len(cuts)),
+        np.empty(len(cuts)),
+        np.empty((8, 8)),
+    )
+    for labels in rng.integers(0, 3, size=(50, 8)):
+        Z = np.zeros((8, 8))
+        for c in range(3):
+            inside = labels == c
+            if inside.any():
+                Z[np.ix_(inside, inside)] = 1 / (r[inside] ** 2).sum()
+
+        _cuts.measure_cuts(Z, 1 / r, cuts, violations, norms)
+        _cuts.add_up_cuts(1 / r, cuts, weights / norms, matrix)
+
+        assert violations.max() < 1e-12
+        # The matrix is minus the sum of what is measured.
+        assert (matrix * np.outer(r, r) * Z).sum() == pytest.approx(
+            -weights @ violations
+        )
+
+
+def test_the_cuts_found_are_those_that_are_violated_most():
+    rng = np.random.default_rng(0)
+    some = rng.random((9, 9))
+    Z = some + some.T
+    found = np.empty((9, 5)), np.empty((9, 5), np.int64), np.empty((9, 5), np.int64)
+
+    _cuts.find_cuts(Z, 0.01, 0, 9, *found)
+
+    for i in range(9):
+        violations = sorted(
+            (
+                Z[i, j] + Z[i, m] - Z[i, i] - Z[j, m]
+                for j in range(9) for m in range(j + 1, 9) if i not in (j, m)
+            ),
+            reverse=True,
+        )  # fmt: skip
+        expected = [v if v > 0.01 else 0.0 for v in violations[:5]]
+        assert found[0][i] == pytest.approx(expected)
+        for v, j, m in zip(*(part[i] for part in found), strict=True):
+            assert v == 0 or v == pytest.approx(Z[i, j] + Z[i, m] - Z[i, i] - Z[j, m])
+
+
+def test_triangle_inequalities_make_the_bound_tighter():
+    case = make_case(3, 60, 4, 2)
+    fitted = RawlsianKMeans(4, random_state=0)
+    cost = fitted.fit(case.X, sensitive_features=case.groups).group_costs_.max()
+    options = {"n_clusters": 4, "group_weights": fitted.group_weights_, "tol": 0.0}
+
+    without, with_them = (
+        proved_bound(case.X, case.groups, max_iter=n, **options).cost
+        for n in (_relaxation.FIRST_CUTS, 10 * _relaxation.FIRST_CUTS)
+    )
+
+    assert cost - with_them < 0.5 * (cost - without)
 
 
 def test_on_adult_the_proved_bound_is_close(golden):
@@ -178,7 +251,7 @@ def test_a_group_with_no_more_people_than_clusters_costs_nothing():
 
 
 def test_projecting_keeps_the_sum_and_the_limits():
-    values = bounds._clip_to_sum(np.array([-1.0, 0.2, 0.9, 3.0]), 2)
+    values = _relaxation.clip_to_sum(np.array([-1.0, 0.2, 0.9, 3.0]), 2)
 
     assert values.sum() == pytest.approx(2)
     assert values.min() >= 0

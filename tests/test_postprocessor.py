@@ -336,3 +336,32 @@ def test_frames_keep_their_feature_names(blobs):
     )
 
     assert fair.feature_names_in_.tolist() == ["a", "b", "c"]
+
+
+def test_a_callback_is_told_of_each_step(blobs):
+    X, groups = blobs
+    steps = []
+
+    fair = RawlsianPostprocessor(
+        KMeans(3, n_init=1, random_state=0), operator="R1", callback=steps.append
+    )
+    fair.fit(X, sensitive_features=groups)
+
+    assert [step.n_iter for step in steps] == list(
+        range(1, fair.trajectory_.n_iter + 1)
+    )
+
+
+def test_ctrl_c_while_the_bound_is_searched_leaves_the_labels(blobs, monkeypatch):
+    X, groups = blobs
+
+    def stop(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rawlsian._postprocessor.tell_gap", stop)
+    fair = RawlsianPostprocessor(KMeans(3, random_state=0), bound="group")
+    with pytest.warns(sklearn.exceptions.ConvergenceWarning, match="are final"):
+        fair.fit(X, sensitive_features=groups)
+
+    assert len(fair.labels_) == len(X)
+    assert not hasattr(fair, "bound_")

@@ -163,7 +163,8 @@ def improve(
 ):  # fmt: skip
     """Move rows until none is better off elsewhere, at each of the temperatures.
 
-    No cluster is emptied; rows without weight stay.  IN and OUT: labels.
+    At those above 0 it ends earlier where few rows move, or after max_sweeps. No
+    cluster is emptied; rows without weight stay.  IN and OUT: labels.
     """
     n_samples, n_groups = len(weights), len(sizes)
     norms_of_rows, squares = np.zeros(n_samples), np.zeros(n_groups)
@@ -184,7 +185,9 @@ def improve(
     for c in range(n_clusters):
         describe_cluster(c, counts, sums, mass, norms, dots, parts)
     for temperature in temperatures:
-        for _ in range(max_sweeps):
+        # At 0 it ends by itself: every move is better in the leximin order.
+        n_sweeps = max_sweeps if temperature > 0.0 else 1_000_000
+        for _ in range(n_sweeps):
             for g in range(n_groups):
                 costs[g] = (squares[g] + parts[:, g].sum()) / sizes[g]
             n_moved = sweep(

@@ -363,7 +363,8 @@ class RawlsianKMeans(_CentersEstimator):
         The bound that was asked for; ``bound_.is_proved`` tells which it is.
     gap_closed_ : float
         If a bound was asked for: which share of the way from the lowest group utility
-        of the best plain k-means found to the bound is gone.
+        of the best plain k-means found to the bound is gone. Below 0 where so short a
+        search was asked for that it ends below that.
     proved_gap_ : float
         If the proved bound was asked for: no clustering has a largest mean cost that is
         lower by more than this share of the bound.
@@ -383,11 +384,13 @@ class RawlsianKMeans(_CentersEstimator):
 
     Notes
     -----
-    For the partition that it ends with, the centers are the best there are to a share
-    of 1e-10. That no other partition is better is not guaranteed: the problem is hard.
+    For the partition that it ends with, free centers are the best there are to a share
+    of 1e-8. That no other partition is better is not guaranteed: the problem is hard.
     With more than two groups the order is leximin: among the solutions found that are
     level for the worst-off group (to a share of 1e-9), the second worst-off decides,
     and so on; and for the partition it ends with no centers are better in that order.
+    ``group_weights_`` are those of the worst-off groups' centers. With means, no single
+    example can be moved so that the result is better in that order.
     Ctrl-C ends the search with the best so far.
 
     References

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from rawlsian._problem import (
     clear_errors_of_x,
     warn_of_y,
 )
-from rawlsian._traverse import traverse
+from rawlsian._traverse import Step, traverse
 from rawlsian.operators import Operator
 
 
@@ -64,6 +65,8 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         Seed for the copy of the estimator, wherever it has ``random_state=None``; a
         seed of its own is kept. Also the seed of the search for the bound. Reassigning
         is deterministic.
+    callback : callable, default=None
+        Called with a ``Step`` after each reassignment.
 
     Attributes
     ----------
@@ -84,7 +87,7 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         The bound that was asked for; ``bound_.is_proved`` tells which it is.
     gap_closed_ : float
         If a bound was asked for: which share of the way from the lowest group utility
-        at the start to the bound is gone.
+        at the start, with ``utilitarian_labels_``, to the bound is gone.
     proved_gap_ : float
         If the proved bound was asked for: no clustering has a largest mean cost that is
         lower by more than this share of the bound.
@@ -132,6 +135,7 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         max_iter: int | None = None,
         prefit: bool = False,
         random_state: Any = None,
+        callback: Callable[[Step], object] | None = None,
     ) -> None:
         self.estimator = estimator
         self.operator = operator
@@ -140,6 +144,7 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         self.max_iter = max_iter
         self.prefit = prefit
         self.random_state = random_state
+        self.callback = callback
 
     def fit(
         self,
@@ -191,6 +196,7 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
             sample_weight=sample_weight,
             max_distance=self.max_distance,
             max_iter=self.max_iter,
+            callback=self.callback,
         )
         self.labels_ = self.trajectory_.labels
         self.cluster_centers_ = self.trajectory_.cluster_centers
@@ -206,18 +212,29 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        if self.bound is not None:
-            problem = Problem.from_arrays(
-                checked, sensitive_features, sample_weight=sample_weight,
-                max_distance=self.max_distance,
-            )  # fmt: skip
-            start, cost = (
-                problem.max_distance - float(self.trajectory_.utilities[step].min())
-                for step in (0, -1)
-            )
-            rng = random_state_of(self.random_state)
-            tell_gap(self, problem, self.cluster_centers_, cost, start, rng)
+        elif self.bound is not None:
+            self._tell_gap(checked, sensitive_features, sample_weight)
         return self
+
+    def _tell_gap(self, X: Any, sensitive_features: Any, sample_weight: Any) -> None:
+        """Tell how much of what could be gained was gained, unless interrupted."""
+        problem = Problem.from_arrays(
+            X, sensitive_features, sample_weight=sample_weight,
+            max_distance=self.max_distance,
+        )  # fmt: skip
+        start, cost = (
+            problem.max_distance - float(self.trajectory_.utilities[step].min())
+            for step in (0, -1)
+        )
+        rng = random_state_of(self.random_state)
+        try:
+            tell_gap(self, problem, self.cluster_centers_, cost, start, rng)
+        except KeyboardInterrupt:
+            warnings.warn(
+                "Interrupted; there is no bound_, but labels_ are final.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
 
     def get_metadata_routing(self) -> MetadataRouter:
         """What this estimator asks for itself, and passes on to the clusterer."""

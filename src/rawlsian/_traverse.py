@@ -176,6 +176,8 @@ def traverse(
     """
     operator = get_operator(operator)
     _check_max_iter(max_iter)
+    if callback is not None and not callable(callback):
+        raise ValueError(f"callback must be a function, got {callback!r}.")
     problem = Problem.from_arrays(
         X, sensitive_features, sample_weight=sample_weight, max_distance=max_distance
     )

@@ -14,29 +14,26 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import eigh, eigvalsh
+from scipy.linalg import eigvalsh
 from sklearn.cluster import kmeans_plusplus
 from sklearn.metrics import pairwise_distances_argmin
 
 from rawlsian._fair import MAX_ITER, FairRuns, random_state_of, thorough_search
 from rawlsian._problem import MaxDistance, Problem
+from rawlsian._relaxation import ROUNDING, Relaxation, rounding_unit, scaled_rows
 from rawlsian._restarts import check_count, check_n_clusters
 
 __all__ = ["Bound", "BoundStep", "group_bound", "proved_bound"]
 
-# Of the alternating projections: the step in units of the total variance, how far each
-# projection overshoots, and how often the bound is evaluated.
-STEP, OVERSHOOT, EVALUATE_EVERY = 0.1, 1.8, 10
-
 # What is computed unless a user says otherwise.
-MAX_ROWS, MAX_ITERATIONS, TOL = 600, 50, 1e-4
+MAX_ROWS, MAX_ITERATIONS, TOL = 1000, 70, 1e-4
+
+# Weights of groups below this are taken for none in a proved bound.
+TRACE = 1e-6
 
 # Iterations of k-means by which rows are merged, which need not be the best, and the
 # least weight of a row there, as a share of the largest.
 MERGING_ITERATIONS, LEAST_PULL = 10, 1e-6
-
-# A share of the total variance that is given away for rounding in eigenvalues.
-ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,8 +182,8 @@ def proved_bound(
     For any weights lambda of the groups, the largest mean cost of a group is at least
     the least cost of k-means in which a row of group g weighs lambda_g / N_g. That is
     bounded by the spectrum of the data, and better by Peng and Wei's semidefinite
-    relaxation, which is approached by alternating projections. Every value on the way
-    is a bound, so that it can be stopped at any time, also by Ctrl-C.
+    relaxation with triangle inequalities, approached by projections in turn. Every
+    value on the way is a bound, so that it can be stopped at any time, also by Ctrl-C.
 
     Parameters
     ----------
@@ -203,10 +200,11 @@ def proved_bound(
         How many people each example stands for.
     max_distance : "auto" or float, default="auto"
         The utility of a perfect fit, as in ``group_utilities``.
-    max_rows : int, default=600
+    max_rows : int, default=1000
         Where there are more different rows, they are merged to this many, which leaves
-        it valid and makes it looser. Time grows with its cube.
-    max_iter : int, default=50
+        it valid and makes it looser; triangle inequalities are then left out, as they
+        hold for rows that cannot be in two clusters. Time grows with its cube.
+    max_iter : int, default=70
         Limit on the iterations.
     tol : float, default=1e-4
         Stop when ten iterations raise the bound on the cost by less than this share.
@@ -267,19 +265,21 @@ def proved_bound_of(
     At first the spectral bound at the groups' shares, so that Ctrl-C finds a bound.
     """
     ends = time.perf_counter() + (np.inf if time_limit is None else time_limit)
+    lam = None if lam is None else _without_traces(lam)
     first = problem.shares if lam is None else lam
     rows, masses = _weighted_rows(problem, first)
     bound = _proved(problem, _spectral(rows, masses, n_clusters), "spectral", first)
     try:
         if lam is None:
             best = thorough_search(FairRuns(problem, MAX_ITER), n_clusters, rng)
-            lam, known_cost = best.group_weights[0], max(float(best.objectives[0]), 0.0)
+            known_cost = max(float(best.objectives[0]), 0.0)
+            lam = _without_traces(best.group_weights[0])
             rows, masses = _weighted_rows(problem, lam)
             cost = _spectral(rows, masses, n_clusters)
             found = _proved(problem, cost, "spectral", lam)
             bound = replace(max(bound, found, key=_cost), known_cost=known_cost)
         rows, masses, within = _merge(rows, masses, max_rows, rng)
-        relaxation = _Relaxation(rows, masses, within, n_clusters)
+        relaxation = Relaxation(rows, masses, within, n_clusters)
         for n_iter, cost in relaxation.iterate(max_iter, tol, ends):
             if cost > bound.cost:
                 bound = replace(
@@ -301,6 +301,13 @@ def _proved(
 ) -> Bound:
     utility = problem.max_distance - cost
     return Bound(utility, cost, is_proved=True, kind=kind, group_weights=lam)
+
+
+def _without_traces(lam: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Lambda without what is only there so that every cluster has some mass."""
+    kept = np.where(lam < TRACE, 0.0, lam)
+    shares: NDArray[np.float64] = kept / kept.sum()
+    return shares
 
 
 def _cost(bound: Bound) -> float:
@@ -361,26 +368,11 @@ def _spectral(
     rows: NDArray[np.float64], weights: NDArray[np.float64], n_clusters: int
 ) -> float:
     """What is left of the variance without its n_clusters - 1 largest directions."""
-    scaled = _scaled(rows, weights)
+    scaled = scaled_rows(rows, weights)
     variances = eigvalsh(scaled.T @ scaled)[::-1]
     total = float(variances.sum())
     left = total - float(variances[: n_clusters - 1].sum())
-    return max(left - ROUNDING * total - _unit(rows), 0.0)
-
-
-def _scaled(
-    rows: NDArray[np.float64], weights: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """r_i x_i with x_i less their mean, and what rounding leaves of r taken out."""
-    r = np.sqrt(weights)
-    scaled: NDArray[np.float64] = r[:, None] * (rows - weights @ rows)
-    scaled -= np.outer(r, r @ scaled) / weights.sum()
-    return scaled
-
-
-def _unit(rows: NDArray[np.float64]) -> float:
-    """What is told from nothing by rounding alone, as a squared distance."""
-    return float((8 * np.finfo(float).eps * np.abs(rows).max()) ** 2 * rows.shape[1])
+    return max(left - ROUNDING * total - rounding_unit(rows), 0.0)
 
 
 def _merge(
@@ -409,103 +401,3 @@ def _merge(
         means[:, j] = np.bincount(labels, weights * rows[:, j]) / mass
     scaled = np.sqrt(weights)[:, None] * (rows - means[labels])
     return means, mass, scaled.T @ scaled
-
-
-class _Relaxation:
-    """Peng and Wei's relaxation of weighted k-means, and bounds on the way to it.
-
-    A clustering is a projection Y of rank k with Y r = r, r = sqrt(w), and no negative
-    entry; it costs sum_i w_i |x_i|^2 - <K, Y> with K = A A^T, the rows of A being
-    r_i x_i. For any symmetric N >= 0, as <N, Y> >= 0, no clustering costs less than
-    sum_i w_i |x_i|^2 - r^T (K + N) r less the k - 1 largest eigenvalues of K + N off r.
-
-    Where rows were merged, this holds for all of them: let D have the columns r_i / r_J
-    for the rows i merged to J, and N be D M D^T with M >= 0. With A = D A_J + Q T, A_J
-    of the merged rows and T^T T the scatter within them, Q is orthogonal to D, so that
-    K + N has the eigenvalues of [A_J; T] [A_J; T]^T + [M 0; 0 0]: as if the rows of T
-    were further rows, of no weight. Nothing is lost but some freedom in N.
-    """
-
-    def __init__(
-        self,
-        rows: NDArray[np.float64],
-        weights: NDArray[np.float64],
-        within: NDArray[np.float64],
-        n_clusters: int,
-    ) -> None:
-        self.r, scaled = np.sqrt(weights), _scaled(rows, weights)
-        self.unit = _unit(rows)
-        self.n_rows, self.rank = len(rows), min(n_clusters, len(rows)) - 1
-        if within.any():
-            scatter, axes = eigh(within)
-            spread = np.sqrt(np.maximum(scatter, 0.0))[:, None] * axes.T
-            scaled = np.concatenate([scaled, spread])
-            self.r = np.concatenate([self.r, np.zeros(len(spread))])
-            self.rank = n_clusters - 1
-        self.K = scaled @ scaled.T
-        self.total = float((scaled**2).sum())
-
-    def iterate(self, max_iter: int, tol: float, ends: float) -> Any:
-        """Yield the number of iterations and a bound, every few of them."""
-        if self.rank == 0 or self.rank + 1 >= len(self.r) or self.total == 0:
-            yield 0, self.bound(np.zeros_like(self.K))
-            return
-        step = STEP * self.total
-        whole = np.outer(self.r, self.r)
-        positive, multiplier = whole, np.zeros_like(self.K)
-        best, m = 0.0, self.n_rows
-        for n_iter in range(1, max_iter + 1):
-            projection = self._project(positive - multiplier + self.K / step) + whole
-            overshot = OVERSHOOT * projection + (1 - OVERSHOOT) * positive + multiplier
-            positive = overshot.copy()
-            np.maximum(overshot[:m, :m], 0.0, out=positive[:m, :m])
-            multiplier = overshot - positive  # never above 0
-            is_late = time.perf_counter() > ends
-            if n_iter % EVALUATE_EVERY == 0 or n_iter == max_iter or is_late:
-                before, best = best, max(best, self.bound(-step * multiplier))
-                yield n_iter, best
-                if best - before < tol * best or is_late:
-                    return
-
-    def bound(self, N: NDArray[np.float64]) -> float:
-        """The bound that a symmetric N >= 0 gives, less what rounding may do."""
-        both = self.K + N
-        left = self.total - float(self.r @ both @ self.r)
-        if self.rank > 0:
-            n = len(self.r)
-            first = max(n - self.rank, 0)
-            largest = eigvalsh(self._off(both), subset_by_index=[first, n - 1])
-            left -= float(np.maximum(largest, 0.0).sum())
-        size = self.total + float(np.abs(N).sum(axis=1).max())
-        return left - ROUNDING * size - self.unit
-
-    def _off(self, M: NDArray[np.float64]) -> NDArray[np.float64]:
-        """P M P with P = I - r r^T."""
-        Mr = M @ self.r
-        away: NDArray[np.float64] = M - np.outer(self.r, Mr) - np.outer(Mr, self.r)
-        away += (self.r @ Mr) * np.outer(self.r, self.r)
-        return away
-
-    def _project(self, M: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The nearest matrix with eigenvalues in [0, 1] that sum to the rank, off r."""
-        # r itself is put out of the way, below all eigenvalues.
-        low = 1.0 + float(np.abs(M).sum(axis=1).max())
-        off = self._off(M) - 2 * low * np.outer(self.r, self.r)
-        values, vectors = eigh(off, overwrite_a=True, check_finite=False, driver="evd")
-        values = _clip_to_sum(values[1:], self.rank)
-        kept = values > 0
-        vectors = vectors[:, 1:][:, kept]
-        projected: NDArray[np.float64] = (vectors * values[kept]) @ vectors.T
-        return projected
-
-
-def _clip_to_sum(values: NDArray[np.float64], total: float) -> NDArray[np.float64]:
-    """Values less a constant, clipped to [0, 1], so that they sum to total."""
-    low, high = float(values.min()) - 1.0, float(values.max())
-    for _ in range(100):
-        middle = 0.5 * (low + high)
-        if np.clip(values - middle, 0.0, 1.0).sum() > total:
-            low = middle
-        else:
-            high = middle
-    return np.clip(values - high, 0.0, 1.0)
