@@ -14,6 +14,7 @@ from rawlsian import (
     group_bound,
     proved_bound,
 )
+from rawlsian._fair import FairRuns
 from test_kmeans import least_cost_of_two_groups, partitions
 
 
@@ -229,6 +230,37 @@ def test_ctrl_c_and_the_time_limit_leave_a_bound(golden):
     assert stopped.cost > 0
     assert [step.n_iter for step in steps] == [1]
     assert in_a_hurry.cost > 0
+
+
+@pytest.fixture
+def ctrl_c_in_the_search(monkeypatch):
+    """Ctrl-C during the second batch of runs."""
+    run, calls = FairRuns.run, []
+
+    def stop(*arguments, **options):
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return run(*arguments, **options)
+
+    monkeypatch.setattr(FairRuns, "run", stop)
+
+
+def test_ctrl_c_in_the_search_for_lambda_leaves_a_spectral_bound(ctrl_c_in_the_search):
+    case = make_case(0, 30, 3, 2)
+
+    bound = proved_bound(case.X, case.groups, n_clusters=3, random_state=0)
+
+    assert bound.is_proved
+    assert bound.kind == "spectral"
+    assert bound.cost > 0
+
+
+def test_ctrl_c_leaves_no_group_bound_from_half_a_search(ctrl_c_in_the_search):
+    case = make_case(0, 30, 3, 2)
+
+    with pytest.raises(KeyboardInterrupt):
+        group_bound(case.X, case.groups, n_clusters=3, random_state=0)
 
 
 def test_no_group_is_served_better_than_the_group_bound_says(golden):

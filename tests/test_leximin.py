@@ -53,7 +53,8 @@ def test_no_centers_nearby_are_better_for_the_partition(case):
     costs = costs_of(case.X, case.groups, labels, centers)
     for scale in np.repeat([1.0, 0.1, 1e-2, 1e-3], 30):
         moved = centers + scale * rng.normal(size=centers.shape)
-        moved[rng.random(k) < 0.5] = centers[rng.integers(k)]
+        stays = rng.random(k) < 0.5
+        moved[stays] = centers[stays]
         others = costs_of(case.X, case.groups, labels, moved)
         falls = np.sort(costs)[::-1] - np.sort(others)[::-1]
         # The largest is within 1e-10 of the least it can be; with as much to spare,

@@ -550,6 +550,14 @@ def test_the_published_report_is_written_from_the_published_results(published):
     assert _report.write_report(published) == report
 
 
+def test_every_table_of_the_page_beyond_is_filled_in():
+    page = (ROOT / "docs/beyond.md").read_text()
+
+    for name in ("study", "samples", "groups", "small", "proved", "whole"):
+        inside = page.split(f"<!-- {name} -->")[1].split(f"<!-- end of {name} -->")[0]
+        assert inside.strip().startswith("| ")
+
+
 def test_what_the_page_beyond_says_in_words_is_so(published):
     ends = [row["methods"] for row in published["beyond"]["rows"]]
     shown = published["beyond"]["shown"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
 
 from rawlsian import _lloyd
 from rawlsian._fair import SAME, FairRuns, Solutions, group_means, nearest
@@ -72,9 +73,10 @@ def leximin_centers(
     """Centers that are leximin-best for a partition; those of empty clusters stay."""
     sizes, sums, squares = _statistics(problem, labels, len(centers))
     found = centers - problem.shift
-    groups, clusters = np.arange(problem.n_groups), np.flatnonzero(sizes.sum(axis=0))
     spent = np.zeros(problem.n_groups)  # what groups cost where centers are fixed
-    while len(groups) > 0 and len(clusters) > 0:
+    waiting = _separate(sizes, np.arange(problem.n_groups), np.arange(len(centers)))
+    while waiting:
+        groups, clusters = waiting.pop()
         here = np.ix_(groups, clusters)
         weights = _fair_weights(
             problem.group_sizes[groups], sizes[here], sums[here],
@@ -88,10 +90,28 @@ def leximin_centers(
             found[c] = pull @ sums[groups, c] / mass
             norm = found[c] @ found[c]
             spent += squares[:, c] - 2 * sums[:, c] @ found[c] + sizes[:, c] * norm
-        groups, clusters = groups[~has_weight], clusters[~is_fixed]
-        clusters = clusters[sizes[np.ix_(groups, clusters)].sum(axis=0) > 0]
+        waiting += _separate(sizes, groups[~has_weight], clusters[~is_fixed])
     moved: NDArray[np.float64] = found + problem.shift
     return moved
+
+
+def _separate(
+    sizes: NDArray[np.float64], groups: NDArray[np.int64], clusters: NDArray[np.int64]
+) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Groups that share clusters, with these; what one set does, no other notices.
+
+    Together they would be made level with each other, where some could be better off.
+    """
+    shares = sizes[np.ix_(groups, clusters)] > 0
+    n_groups, n_clusters = shares.shape
+    links = np.zeros((n_groups + n_clusters,) * 2)
+    links[:n_groups, n_groups:] = shares
+    n_sets, which = connected_components(links, directed=False)
+    sets = [
+        (groups[which[:n_groups] == one], clusters[which[n_groups:] == one])
+        for one in range(n_sets)
+    ]
+    return [(some, theirs) for some, theirs in sets if len(some) and len(theirs)]
 
 
 def _statistics(

@@ -7,6 +7,8 @@ improved, one example at a time.
 
 from __future__ import annotations
 
+from bisect import bisect
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -40,18 +42,17 @@ def best_partitions(
     alike there is one. A cluster that no row is nearest to gets one.
     """
     n_kept = min(n_kept, max(AFFORDABLE // problem.n_samples, LEAST_KEPT))
-    found: list[tuple[float, Labels]] = []
+    best: list[tuple[float, Labels]] = []
     for these in centers:
         labels = _without_gaps(nearest(problem.X, these)[0], problem, len(these))
-        found.append((-Assignment(problem, labels).lowest, labels))
-    found.sort(key=lambda pair: pair[0])
-    kept: list[Labels] = []
-    last = -np.inf
-    for cost, labels in found:
-        if cost > last + SAME * problem.variance and len(kept) < n_kept:
-            kept.append(labels)
-            last = cost
-    return kept
+        cost = -Assignment(problem, labels).lowest
+        costs = [other for other, _ in best]
+        place = bisect(costs, cost)
+        neighbours = costs[max(place - 1, 0) : place + 1]
+        if all(abs(cost - other) > SAME * problem.variance for other in neighbours):
+            best.insert(place, (cost, labels))
+            del best[n_kept:]
+    return [labels for _, labels in best]
 
 
 def _without_gaps(labels: Labels, problem: Problem, n_clusters: int) -> Labels:
