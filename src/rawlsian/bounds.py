@@ -26,7 +26,7 @@ from rawlsian._restarts import check_count, check_n_clusters
 __all__ = ["Bound", "BoundStep", "group_bound", "proved_bound"]
 
 # What is computed unless a user says otherwise.
-MAX_ROWS, MAX_ITERATIONS, TOL = 1000, 70, 1e-4
+MAX_ROWS, MAX_ITERATIONS, TOL = 1000, 60, 1e-4
 
 # Weights of groups below this are taken for none in a proved bound.
 TRACE = 1e-6
@@ -204,7 +204,7 @@ def proved_bound(
         Where there are more different rows, they are merged to this many, which leaves
         it valid and makes it looser; triangle inequalities are then left out, as they
         hold for rows that cannot be in two clusters. Time grows with its cube.
-    max_iter : int, default=70
+    max_iter : int, default=60
         Limit on the iterations.
     tol : float, default=1e-4
         Stop when ten iterations raise the bound on the cost by less than this share.
