@@ -259,7 +259,7 @@ def test_ctrl_c_is_told_in_one_line(tmp_path, monkeypatch):
 
 def test_where_the_filter_lets_no_run_through_it_goes_on_without(tmp_path):
     # A single run on a single sample: Male is the LAG.
-    results = run_study(StudyConfig(runs=1, samples=1, clusters=3), tmp_path)
+    results = run_study(StudyConfig(runs=1, samples=1, clusters=2), tmp_path)
 
     assert results["existence"]["lag_runs"] == 0
     assert results["existence"]["filter"] == "unfiltered"
