@@ -44,8 +44,9 @@ def test_importing_everything_compiles_nothing():
     program = (
         "import rawlsian\n"
         "from rawlsian import *\n"
-        "from rawlsian import _kernels, _lloyd\n"
-        "functions = [*vars(_kernels).values(), *vars(_lloyd).values()]\n"
+        "from rawlsian import _kernels, _lloyd, _sums\n"
+        "modules = [_kernels, _lloyd, _sums]\n"
+        "functions = [f for m in modules for f in vars(m).values()]\n"
         "compiled = [f for f in functions if hasattr(f, 'signatures')]\n"
         "print(len(compiled) > 10, sum(len(f.signatures) for f in compiled))"
     )
@@ -55,9 +56,10 @@ def test_importing_everything_compiles_nothing():
 
 def test_a_second_process_reuses_the_compiled_kernels(tmp_path):
     program = (
-        "from rawlsian import _kernels, traverse\n"
+        "from rawlsian import _kernels, _sums, traverse\n"
         "traverse([[0.], [1.], [5.], [6.]], [0, 1, 0, 1], list('abab'))\n"
-        "used = [f.stats for f in vars(_kernels).values() if hasattr(f, 'stats')]\n"
+        "functions = [*vars(_kernels).values(), *vars(_sums).values()]\n"
+        "used = [f.stats for f in functions if hasattr(f, 'stats')]\n"
         "print(sum(sum(s.cache_misses.values()) for s in used),\n"
         "      sum(sum(s.cache_hits.values()) for s in used))"
     )

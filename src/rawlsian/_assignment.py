@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rawlsian import _kernels
+from rawlsian import _kernels, _sums
 from rawlsian._problem import ROWS_A_THREAD, Problem, check_labels
 from rawlsian._threads import run_in_chunks
 
@@ -124,7 +124,7 @@ class Assignment:
         examples, targets = _whole_numbers(examples), _whole_numbers(targets)
         self._check_moves(examples, targets)
         problem, sources = self.problem, np.empty_like(targets)
-        _kernels.reassign(
+        _sums.reassign(
             problem.X, problem.shift, problem.norms, problem.weights, problem.groups,
             examples, targets, self.labels, self.members, self.counts, self._sums,
             self._squares, self._is_changed, sources,
@@ -154,12 +154,12 @@ class Assignment:
             array.copy() for array in (self.counts, self._sums, self._squares)
         )
         is_changed, utilities = self._is_changed.copy(), np.empty_like(self.utilities)
-        _kernels.reassign(
+        _sums.reassign(
             problem.X, problem.shift, problem.norms, problem.weights, problem.groups,
             examples, targets, self.labels.copy(), self.members.copy(), counts, sums,
             squares, is_changed, np.empty_like(targets),
         )  # fmt: skip
-        _kernels.summarise(
+        _sums.summarise(
             counts, sums, squares, problem.group_sizes, problem.max_distance,
             is_changed, self.mass.copy(), self.mean_norms.copy(),
             self.mean_dots.copy(), self.costs.copy(), utilities,
@@ -169,7 +169,7 @@ class Assignment:
     def recompute(self) -> None:
         """Sum everything up afresh, which takes away accumulated rounding."""
         problem = self.problem
-        _kernels.accumulate(
+        _sums.accumulate(
             problem.X, problem.shift, problem.norms, problem.weights, problem.groups,
             self.labels, self.members, self.counts, self._sums, self._squares,
         )  # fmt: skip
@@ -189,7 +189,7 @@ class Assignment:
                 f"cannot move examples of shape {examples.shape} to targets of shape "
                 f"{targets.shape}; give two lists of the same length."
             )
-        move, fault = _kernels.fault_in_moves(
+        move, fault = _sums.fault_in_moves(
             examples, targets, self.labels, self.problem.weights, self.members
         )
         if fault:
@@ -199,7 +199,7 @@ class Assignment:
             )
 
     def _summarise(self) -> None:
-        _kernels.summarise(
+        _sums.summarise(
             self.counts, self._sums, self._squares, self.problem.group_sizes,
             self.problem.max_distance, self._is_changed, self.mass,
             self.mean_norms, self.mean_dots, self.costs, self.utilities,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils import check_random_state
 
-from rawlsian import _kernels, _lloyd
+from rawlsian import _lloyd, _sums
 from rawlsian._problem import ROWS_A_THREAD, Problem
 from rawlsian._restarts import Entries, list_entries, slots_for
 from rawlsian._threads import run_in_chunks
@@ -238,7 +238,7 @@ def nearest(
     """The nearest center of each row, ties to the lower, and its squared distance."""
     labels, distances = np.zeros(len(X), np.int32), np.empty(len(X))
     run_in_chunks(
-        lambda start, stop: _kernels.nearest_centers(
+        lambda start, stop: _sums.nearest_centers(
             X, centers, labels, distances, start, stop
         ),
         len(X),

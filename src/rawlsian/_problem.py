@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.utils import check_array
 
-from rawlsian import _kernels
+from rawlsian import _sums
 from rawlsian._groups import encode_groups, frame_columns, refuse_mask
 from rawlsian._threads import run_in_chunks
 
@@ -99,7 +99,7 @@ class Problem:
                 f"sample_weight gives group {name!r} a total weight of 0, so that its "
                 "mean utility is undefined; drop its rows or give them weight."
             )
-        mean, variance = _kernels.column_moments(X, weights)
+        mean, variance = _sums.column_moments(X, weights)
         delta = _check_max_distance(max_distance, X)
         if not np.isfinite(variance.sum() + delta):
             raise ValueError(
@@ -109,7 +109,7 @@ class Problem:
         shift = np.where(mean**2 > 4 * variance, mean, 0.0)
         norms = np.empty(len(X))
         run_in_chunks(
-            lambda start, stop: _kernels.squared_norms(X, shift, norms, start, stop),
+            lambda start, stop: _sums.squared_norms(X, shift, norms, start, stop),
             len(X),
             smallest_chunk=ROWS_A_THREAD,
         )
