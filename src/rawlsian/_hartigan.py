@@ -6,8 +6,8 @@ temperature t is high, what one group gains may be paid by another; as it falls,
 the largest cost counts. At 0 a move must be better in the leximin order: the largest
 cost lower or, that being equal, the second largest, and so on.
 
-Rows are read as their non-zero entries, as in ``_lloyd``. Numba's cache looks at the
-file of a function only, so that no compiled function of another file is called.
+Rows are read as their non-zero entries, listed by ``_entries``. Numba's cache looks at
+the file of a function only, so that no compiled function of another file is called.
 """
 
 import math

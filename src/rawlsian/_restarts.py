@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rawlsian import _kernels, _lloyd
+from rawlsian import _entries, _kernels, _lloyd
 from rawlsian._problem import MaxDistance, Problem, refuse_text
 from rawlsian._threads import n_threads, run_in_chunks
 
@@ -207,9 +207,9 @@ def list_entries(problem: Problem) -> Entries:
     order = np.argsort((np.diff(looked_at, axis=0) != 0).sum(axis=0), kind="stable")
     rows = np.lexsort(tuple(X[:, j] for j in order[::-1]))
     ends, shared = np.empty(len(X) + 1, np.int64), np.empty(len(X), np.int64)
-    _lloyd.count_entries(X, shift, rows, ends)
+    _entries.count_entries(X, shift, rows, ends)
     columns, values = np.zeros(ends[-1], np.uint32), np.zeros(ends[-1])
-    _lloyd.list_entries(X, shift, rows, order, ends, columns, values, shared)
+    _entries.list_entries(X, shift, rows, order, ends, columns, values, shared)
     places = np.empty_like(rows)
     places[rows] = np.arange(len(rows))
     return Entries(
@@ -266,7 +266,7 @@ def _check_init(
         rng = _generator(random_state)
         draws = rng.integers(n_samples - np.arange(shape[1]), size=shape)
         rows = np.empty_like(draws)
-        _lloyd.distinct_rows(draws, rows)
+        _entries.distinct_rows(draws, rows)
         return rows
     try:
         given = np.array(init)
