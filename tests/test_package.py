@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
@@ -52,6 +53,18 @@ def test_importing_everything_compiles_nothing():
     )
 
     assert run(program) == "True 0"
+
+
+def test_no_compiled_function_calls_one_of_another_file():
+    # Numba's cache would not notice when that one changes.
+    names = ["_cuts", "_entries", "_hartigan", "_kernels", "_lloyd", "_sums"]
+    modules = [importlib.import_module(f"rawlsian.{name}") for name in names]
+
+    for module in modules:
+        compiled = [f for f in vars(module).values() if hasattr(f, "py_func")]
+        assert compiled
+        assert {f.py_func.__module__ for f in compiled} == {module.__name__}
+        assert not [other for other in modules if other in vars(module).values()]
 
 
 def test_a_second_process_reuses_the_compiled_kernels(tmp_path):
