@@ -45,6 +45,9 @@ def leximin_best(runs: FairRuns, solutions: Solutions) -> Solutions:
 
 def is_better(costs: NDArray[np.float64], others: NDArray[np.float64]) -> bool:
     """Whether the largest cost is lower or, that being equal, the next, and so on."""
+    # By a share, as these are ends of runs, level only as far as Fair-Lloyd made them.
+    # _hartigan.is_leximin_better asks the same of one move, whose gain can be far less
+    # than that share, and so goes by the tolerance of a Problem.
     for ours, theirs in zip(np.sort(costs)[::-1], np.sort(others)[::-1], strict=True):
         if abs(ours - theirs) > SAME * max(ours, theirs):
             return bool(ours < theirs)
