@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
+from rawlsian import _sums
 from rawlsian._assignment import Assignment
 from rawlsian._fair import GIVE_UP_ABOVE, MAX_ITER, PATIENCE, FairRuns
 from rawlsian._means import Labels, best_partitions, improved
@@ -62,11 +63,15 @@ def _largest_that_holds_up(
 ) -> tuple[Moves, NDArray[np.float64]] | None:
     """Moves by exchange rate, halved until they hold up, and where they lead."""
     examples, targets, promised = _ranked_moves(assignment)
-    lowest, tolerance = assignment.lowest, assignment.problem.tolerance
+    labels, problem = assignment.labels, assignment.problem
+    lowest, tolerance = assignment.lowest, problem.tolerance
     n_moved = int(np.argmax(promised)) + 1 if len(examples) > 0 else 0
     while n_moved > 0:
         moves = examples[:n_moved], targets[:n_moved]
-        if not _empties_a_cluster(assignment, *moves):
+        _, fault = _sums.fault_in_moves(
+            *moves, labels, problem.weights, assignment.members
+        )
+        if not fault:  # there could be one only: a cluster would be left empty
             utilities = assignment.utilities_after(*moves)
             least = lowest + HOLDS_UP * (promised[n_moved - 1] - lowest)
             if utilities.min() > max(least, lowest + tolerance):
@@ -104,15 +109,6 @@ def _ranked_moves(
     costs += leaving[:n_groups, examples].T
     after = assignment.utilities - np.cumsum(costs / problem.group_sizes, axis=0)
     return examples, targets, after.min(axis=1)
-
-
-def _empties_a_cluster(
-    assignment: Assignment, examples: NDArray[np.int64], targets: NDArray[np.int64]
-) -> bool:
-    labels = assignment.labels.copy()
-    labels[examples] = targets
-    has_weight = assignment.problem.weights > 0
-    return len(np.unique(labels[has_weight])) < assignment.n_clusters
 
 
 @dataclass(frozen=True)
