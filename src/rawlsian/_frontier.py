@@ -139,9 +139,7 @@ def _weighted(problem: Problem, shares: NDArray[np.float64]) -> Problem:
     """Everyone in one group, in which each group has that share of the weight."""
     weights = problem.weights * (shares / problem.group_sizes)[problem.groups]
     least = np.where(problem.weights > 0, LEAST_PULL * weights.max(), 0.0)
-    return Problem.from_arrays(
-        problem.X, None, sample_weight=np.maximum(weights, least)
-    )
+    return problem.as_one_group(np.maximum(weights, least))
 
 
 def _not_dominated(problem: Problem, centers: NDArray[np.float64]) -> Frontier:

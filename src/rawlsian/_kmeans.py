@@ -529,7 +529,7 @@ def _costs(problem: Problem, labels: NDArray[np.int32]) -> NDArray[np.float64]:
 def _utilitarian(runs: FairRuns, n_clusters: int, rng: np.random.RandomState) -> float:
     """Largest mean cost of a group in the best plain k-means that a search finds."""
     problem = runs.problem
-    everyone = Problem.from_arrays(problem.X, None, sample_weight=problem.weights)
+    everyone = problem.as_one_group()
     found = thorough_search(FairRuns(everyone, runs.max_iter), n_clusters, rng)
     centers = found.centers[:1] + everyone.shift
     return float(_costs(problem, best_partitions(problem, centers, 1)[0]).max())

@@ -92,6 +92,35 @@ class Problem:
         X = check_examples(X)
         group_names, groups = encode_groups(sensitive_features, len(X))
         weights = check_weights(sample_weight, len(X))
+        return cls._of_checked(X, group_names, groups, weights, max_distance)
+
+    def as_one_group(
+        self,
+        weights: NDArray[np.float64] | None = None,
+        rows: NDArray[np.bool_] | None = None,
+    ) -> Problem:
+        """Everyone in one group: with other weights, or only some rows.
+
+        X is not checked again, nor are weights, which must be such as
+        ``check_weights`` gives.
+        """
+        weights = self.weights if weights is None else weights
+        X = self.X
+        if rows is not None:
+            X, weights = X[rows], weights[rows]
+        names, groups = encode_groups(None, len(X))
+        return self._of_checked(X, names, groups, weights, self.max_distance)
+
+    @classmethod
+    def _of_checked(
+        cls,
+        X: NDArray[np.float64],
+        group_names: NDArray[Any],
+        groups: NDArray[np.int32],
+        weights: NDArray[np.float64],
+        max_distance: MaxDistance,
+    ) -> Problem:
+        """Work out what follows from arrays each of which was checked."""
         group_sizes = np.bincount(groups, weights).astype(np.float64)
         if not (group_sizes > 0).all():
             name = group_names.tolist()[int(np.argmin(group_sizes))]

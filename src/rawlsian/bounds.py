@@ -150,9 +150,7 @@ def group_bound_of(
         if rows.sum() <= n_clusters:
             costs.append(0.0)
             continue
-        alone = Problem.from_arrays(
-            problem.X[rows], None, sample_weight=problem.weights[rows]
-        )
+        alone = problem.as_one_group(rows=rows)
         runs = FairRuns(alone, MAX_ITER)
         best = thorough_search(runs, n_clusters, rng, times=2)
         # What is best for all groups may show a better way for one.
