@@ -6,9 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.linalg  # noqa: F401  (so that its BLAS is among those limited)
 from hypothesis import settings
+from threadpoolctl import threadpool_limits
 
 from rawlsian import load_adult
+
+# For matrices of some hundred rows BLAS is no faster on many threads, and where the
+# machine has other things to do, several times slower.
+threadpool_limits(1, user_api="blas")
 
 # Compiling the kernels takes seconds, which is not the examples' fault. Derandomised:
 # a red run can be repeated.
