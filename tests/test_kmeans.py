@@ -314,17 +314,23 @@ def test_on_small_data_the_search_finds_what_brute_force_does(k):
         case = make_case(seed, 7, k, 2)
         fitted = RawlsianKMeans(k, n_init=20, n_crossings=40, random_state=0)
         fitted.fit(case.X, sensitive_features=case.groups)
-        best = min(
-            least_cost_of_two_groups(case, labels) for labels in partitions(7, k)
-        )
+        best = least_cost_of_any_partition(case, k)
         assert fitted.group_costs_.max() >= best - 1e-9
         n_found += fitted.group_costs_.max() <= best * (1 + 1e-6) + 1e-9
 
     assert n_found == 20
 
 
-def least_cost_of_two_groups(case, labels):
-    """The largest of sum_g lambda_g cost_g, in which it is concave.
+def least_cost_of_any_partition(case, k):
+    """What brute force finds for two groups and free centers."""
+    best = np.inf
+    for labels in partitions(len(case.X), k):
+        best = min(best, least_cost_of_two_groups(case, labels, best))
+    return best
+
+
+def least_cost_of_two_groups(case, labels, known):
+    """The largest of sum_g lambda_g cost_g, in which it is concave, if below known.
 
     In a cluster with shares a and b of the two groups, whose means are D apart
     (squared), the best center costs l a (1 - l) b D / (l a + (1 - l) b) besides what
@@ -346,6 +352,8 @@ def least_cost_of_two_groups(case, labels):
         between = share * a * (1 - share) * b * apart / mass
         return share * base[0] + (1 - share) * base[1] + between.sum()
 
+    if dual(0.5) >= known:  # and the largest is no lower
+        return known
     solved = minimize_scalar(
         lambda share: -dual(share), bounds=(1e-9, 1 - 1e-9), method="bounded",
         options={"xatol": 1e-12},
