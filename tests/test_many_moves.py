@@ -344,7 +344,9 @@ def test_composing_nothing_is_an_error(compose):
 
 
 def test_composed_operators_say_what_they_are_made_of():
-    assert repr(FirstOf("R1", "batch")) == "FirstOf(R1(keep_all=False), Batch())"
+    assert repr(FirstOf("R1", "batch")) == (
+        "FirstOf(R1(keep_all=False), Batch(least_gain=0.0))"
+    )
 
 
 # --- Rawls ---
@@ -382,7 +384,37 @@ def test_on_many_rows_rawls_does_without_pairs(monkeypatch):
 
     few = traverse(case.X, case.labels, case.groups, operator="rawls")
 
-    expected = traverse(
-        case.X, case.labels, case.groups, operator=FirstOf("batch", "relocate")
-    )
+    parts = FirstOf(Batch(1e-6), Relocate(least_gain=1e-6))
+    expected = traverse(case.X, case.labels, case.groups, operator=parts)
     assert np.array_equal(few.labels, expected.labels)
+
+
+def test_a_batch_gains_at_least_what_it_must(golden):
+    labels = start_of(golden)
+
+    walk = traverse(golden.X, labels, golden.sex, operator=Batch(1e-3), max_distance=0)
+
+    lowest = walk.utilities.min(axis=1)
+    assert walk.n_iter > 0
+    assert (np.diff(lowest) > -1e-3 * lowest[:-1]).all()
+
+
+def test_relocating_with_a_least_gain_costs_no_more_than_that(golden):
+    labels = start_of(golden)
+
+    ends = [
+        traverse(
+            golden.X, labels, golden.sex, operator=Relocate(least_gain=least_gain),
+            max_distance=0,
+        ).utilities[-1].min()
+        for least_gain in (0.0, 1e-6)
+    ]  # fmt: skip
+
+    assert ends[1] == pytest.approx(ends[0], rel=1e-3)
+
+
+@pytest.mark.parametrize("operator", [Batch, Relocate])
+@pytest.mark.parametrize("least_gain", [-1e-6, 1.0])
+def test_a_least_gain_is_a_share(operator, least_gain):
+    with pytest.raises(ValueError, match="least_gain must be a share from 0 to 1"):
+        operator(least_gain=least_gain)

@@ -159,12 +159,13 @@ def sweep(
 @_njit
 def improve(
     ends, columns, values, weights, groups, sizes, n_clusters, n_features, temperatures,
-    max_sweeps, tolerance, labels,
+    max_sweeps, least_gain, tolerance, labels,
 ):  # fmt: skip
     """Move rows until none is better off elsewhere, at each of the temperatures.
 
-    At those above 0 it ends earlier where few rows move, or after max_sweeps. No
-    cluster is emptied; rows without weight stay.  IN and OUT: labels.
+    At those above 0 it ends earlier where few rows move, or after max_sweeps; at 0
+    where a sweep lowers the largest cost by less than least_gain, if that is above 0.
+    No cluster is emptied; rows without weight stay.  IN and OUT: labels.
     """
     n_samples, n_groups = len(weights), len(sizes)
     norms_of_rows, squares = np.zeros(n_samples), np.zeros(n_groups)
@@ -190,10 +191,13 @@ def improve(
         for _ in range(n_sweeps):
             for g in range(n_groups):
                 costs[g] = (squares[g] + parts[:, g].sum()) / sizes[g]
+            largest = costs.max()
             n_moved = sweep(
                 ends, columns, values, norms_of_rows, weights, groups, sizes,
                 temperature, tolerance, labels, members, counts, sums, mass, norms,
                 dots, parts, costs,
             )  # fmt: skip
             if n_moved <= (SETTLED * n_samples if temperature > 0.0 else 0):
+                break
+            if temperature == 0.0 and 0.0 < least_gain > largest - costs.max():
                 break

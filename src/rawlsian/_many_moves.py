@@ -36,6 +36,13 @@ class Batch:
     and so on. Where not even one holds up, the moves of R1 are proposed: it ends only
     where R1 would.
 
+    Parameters
+    ----------
+    least_gain : float, default=0.0
+        A batch must raise the lowest utility by more than this share of the mean cost
+        of the worst-off group. Above 0, no moves of R1 are proposed: with many rows
+        there are thousands of them that gain next to nothing.
+
     Examples
     --------
     >>> from rawlsian import load_adult, kmeans_restarts, traverse
@@ -48,18 +55,29 @@ class Batch:
     True
     """
 
+    least_gain: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check_least_gain(self.least_gain)
+
     def generate(self, assignment: Assignment) -> Iterator[Proposals]:
         """Yield the largest batch that holds up or, if there is none, R1's moves."""
-        batch = _largest_that_holds_up(assignment)
-        if batch is None:
-            yield from R1().generate(assignment)
-        else:
+        cost = assignment.problem.max_distance - assignment.lowest
+        batch = _largest_that_holds_up(assignment, self.least_gain * cost)
+        if batch is not None:
             moves, utilities = batch
             yield Proposals(utilities[None], lambda _: moves)
+        elif self.least_gain == 0:
+            yield from R1().generate(assignment)
+
+
+def _check_least_gain(least_gain: float) -> None:
+    if not 0 <= least_gain < 1:
+        raise ValueError(f"least_gain must be a share from 0 to 1, got {least_gain!r}.")
 
 
 def _largest_that_holds_up(
-    assignment: Assignment,
+    assignment: Assignment, least_gain: float
 ) -> tuple[Moves, NDArray[np.float64]] | None:
     """Moves by exchange rate, halved until they hold up, and where they lead."""
     examples, targets, promised = _ranked_moves(assignment)
@@ -74,7 +92,7 @@ def _largest_that_holds_up(
         if not fault:  # there could be one only: a cluster would be left empty
             utilities = assignment.utilities_after(*moves)
             least = lowest + HOLDS_UP * (promised[n_moved - 1] - lowest)
-            if utilities.min() > max(least, lowest + tolerance):
+            if utilities.min() > max(least, lowest + max(tolerance, least_gain)):
                 return moves, utilities
         n_moved //= 2
     return None
@@ -127,14 +145,19 @@ class Relocate:
     random_state : int, default=0
         Seed of the examples that clusters are founded on. They are the same at each
         step, so that the same assignment gives the same proposals.
+    least_gain : float, default=0.0
+        As of ``Batch``: assigning one at a time ends where going over all examples
+        gains less than this share of the mean cost of the worst-off group.
     """
 
     n_trials: int | None = None
     random_state: int = 0
+    least_gain: float = 0.0
 
     def __post_init__(self) -> None:
         if self.n_trials is not None:
             check_count(self.n_trials, "n_trials")
+        _check_least_gain(self.least_gain)
 
     def generate(self, assignment: Assignment) -> Iterator[Proposals]:
         """Yield the best that relocating a cluster leads to."""
@@ -142,13 +165,14 @@ class Relocate:
         if n_clusters == 1:
             return
         runs = FairRuns(problem, MAX_ITER)
+        cost = problem.max_distance - assignment.lowest
         ends = runs.run(
-            self._relocated(assignment), patience=PATIENCE,
-            ceiling=GIVE_UP_ABOVE * (problem.max_distance - assignment.lowest),
-        )  # fmt: skip
+            self._relocated(assignment), patience=PATIENCE, ceiling=GIVE_UP_ABOVE * cost
+        )
         partitions = best_partitions(problem, ends.centers + problem.shift, N_IMPROVED)
         found = []
-        for labels in improved(runs, partitions, n_clusters):
+        least_gain = self.least_gain * cost
+        for labels in improved(runs, partitions, n_clusters, least_gain=least_gain):
             labels = _numbered_alike(labels, assignment)
             examples = np.flatnonzero(labels != assignment.labels)
             found.append((examples, labels[examples].astype(np.int64)))
