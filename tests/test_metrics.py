@@ -209,9 +209,34 @@ def test_with_one_group_there_is_no_gap():
     assert report.gap_interval == (0.0, 0.0)
 
 
+def test_every_group_has_an_interval_of_how_far_it_is_behind():
+    groups = np.array(list("abc") * 100)
+    values = np.random.default_rng(0).normal(size=(300, 1))
+    values[groups == "b"] *= 2
+    values[groups == "c"] *= 3
+
+    report = audit(values, np.zeros(300, int), groups, random_state=0)
+
+    rows = report.by_group()
+    assert [(row["low"], row["high"]) for row in rows[:1]] == [(0.0, 0.0)]
+    assert all(row["low"] < row["behind"] < row["high"] for row in rows[1:])
+    assert (rows[2]["low"], rows[2]["high"]) == report.gap_interval
+
+
+def test_shortfalls_add_up_to_how_far_the_worst_off_group_is_behind_everyone():
+    report = audit(X, LABELS, GROUPS, max_distance=10)
+
+    # Everyone's mean distance is 2; those of b are 1 in cluster 0 and 4 in cluster 1.
+    assert report.shortfalls() == pytest.approx([(1 - 2) / 2, (4 - 2) / 2])
+    assert report.shortfalls().sum() == pytest.approx(
+        report.overall - report.utilities.min()
+    )
+
+
 def test_without_resamples_there_is_no_interval():
     report = audit(X, LABELS, GROUPS, n_bootstrap=0)
 
+    assert report.by_group()[0]["low"] is None
     assert np.isnan(report.gap_interval).all()
     assert "interval" not in str(report)
 

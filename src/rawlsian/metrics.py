@@ -213,8 +213,10 @@ class Audit:
         Bootstrap interval of the gap between the group that is best served here and
         the one that is worst served. Below 0: it might be the other way round.
         NaN if no resamples were asked for.
+    intervals : ndarray of shape (n_groups, 2)
+        The same for each group: how far it is behind the best served.
     confidence : float
-        Confidence of that interval.
+        Confidence of these intervals.
     ratio : float
         Lowest as a share of highest group utility; NaN if one is negative.
     passes_four_fifths : bool
@@ -233,6 +235,7 @@ class Audit:
     overall: float
     gap: float
     gap_interval: tuple[float, float]
+    intervals: NDArray[np.float64]
     confidence: float
     ratio: float
     passes_four_fifths: bool
@@ -247,17 +250,35 @@ class Audit:
         return name
 
     def by_group(self) -> list[dict[str, Any]]:
-        """One row a group: name, size, utility, and how far it is behind the best."""
-        best = self.utilities.max()
+        """One row a group: name, size, utility, and how far it is behind the best.
+
+        "low" and "high" are the interval of the latter; None without resamples.
+        """
+        has_intervals = not np.isnan(self.intervals).any()
         return [
-            {"group": name, "size": size, "utility": utility, "behind": best - utility}
-            for name, size, utility in zip(
-                self.groups.tolist(),
-                self.sizes.tolist(),
-                self.utilities.tolist(),
-                strict=True,
-            )
+            {
+                "group": name,
+                "size": float(self.sizes[g]),
+                "utility": float(self.utilities[g]),
+                "behind": float(self.utilities.max() - self.utilities[g]),
+                "low": float(self.intervals[g, 0]) if has_intervals else None,
+                "high": float(self.intervals[g, 1]) if has_intervals else None,
+            }
+            for g, name in enumerate(self.groups.tolist())
         ]
+
+    def shortfalls(self) -> NDArray[np.float64]:
+        """What each cluster adds to how far the worst-off group is behind everyone.
+
+        The mean over the group of how much lower a member's utility is than that of
+        everyone, summed over its members in the cluster; so the shortfalls add up to
+        the overall utility less the group's. Below 0 where a cluster serves it well.
+        """
+        worst = int(np.argmin(self.utilities))
+        sizes = self.cluster_sizes[:, worst]
+        lower = self.overall - np.where(sizes, self.cluster_utilities[:, worst], 0.0)
+        shortfalls: NDArray[np.float64] = sizes * lower / self.sizes[worst]
+        return shortfalls
 
     def by_cluster(self) -> list[dict[str, Any]]:
         """One row a cluster and group: size and utility, None where nobody is."""
@@ -367,13 +388,16 @@ def audit(
         assignment.costs, counts, out=np.full_like(counts, np.nan), where=counts > 0
     )
     ratio = _ratio(utilities)
+    intervals = _intervals(assignment, n_bootstrap, confidence, random_state)
+    low, high = intervals[int(np.argmin(utilities))].tolist()
     return Audit(
         groups=problem.group_names,
         sizes=problem.group_sizes,
         utilities=utilities,
         overall=assignment.overall,
         gap=float(np.ptp(utilities)),
-        gap_interval=_gap_interval(assignment, n_bootstrap, confidence, random_state),
+        gap_interval=(low, high),
+        intervals=intervals,
         confidence=confidence,
         ratio=ratio,
         passes_four_fifths=ratio >= FOUR_FIFTHS,
@@ -423,35 +447,33 @@ def _check_bootstrap(n_bootstrap: int, confidence: float) -> None:
         )
 
 
-def _gap_interval(
+def _intervals(
     assignment: Assignment,
     n_bootstrap: int,
     confidence: float,
     random_state: int | np.random.Generator | None,
-) -> tuple[float, float]:
-    """Percentile interval of U(best) - U(worst), resampling within both groups."""
+) -> NDArray[np.float64]:
+    """Percentile intervals of U(best) - U(g), resampling within each group."""
     problem, utilities = assignment.problem, assignment.utilities
     if n_bootstrap == 0:
-        return float("nan"), float("nan")
-    if problem.n_groups == 1:
-        return 0.0, 0.0
-    worst, *_, best = np.argsort(utilities, kind="stable")
+        return np.full((problem.n_groups, 2), np.nan)
+    intervals = np.zeros((problem.n_groups, 2))
+    order = np.argsort(utilities, kind="stable")
     rng = np.random.default_rng(random_state)
     distances = _squared_distances(assignment)
-    drawn = [
-        _resampled_means(
-            distances[rows],
-            problem.weights[rows],
-            n_bootstrap,
-            rng,
+
+    def drawn(g: int) -> NDArray[np.float64]:
+        rows = (problem.groups == g) & (problem.weights > 0)
+        return _resampled_means(
+            distances[rows], problem.weights[rows], n_bootstrap, rng
         )
-        for rows in (
-            (problem.groups == g) & (problem.weights > 0) for g in (best, worst)
-        )
-    ]
-    gaps = drawn[1] - drawn[0]  # utility is max_distance less distance
-    low, high = np.quantile(gaps, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return float(low), float(high)
+
+    quantiles = [(1 - confidence) / 2, (1 + confidence) / 2]
+    best = drawn(int(order[-1]))
+    for g in order[:-1]:
+        # Utility is max_distance less distance.
+        intervals[g] = np.quantile(drawn(int(g)) - best, quantiles)
+    return intervals
 
 
 def _squared_distances(assignment: Assignment) -> NDArray[np.float64]:
