@@ -42,7 +42,7 @@ class Opened:
     """A page that was opened from disk, and all that it asked for and complained of."""
 
     def __init__(self, tab, address):
-        self.tab = tab
+        self.tab, self.address = tab, address
         self.requests, self.complaints = [], []
         tab.on("request", lambda request: self.requests.append(request.url))
         tab.on("pageerror", lambda error: self.complaints.append(str(error)))
@@ -90,44 +90,55 @@ def open_page(browser, tmp_path):
         context.close()
 
 
-def test_opens_from_disk_without_complaint(open_page):
-    opened = open_page(make_page())
+@pytest.fixture(scope="module")
+def only_page(browser, tmp_path_factory):
+    file = tmp_path_factory.mktemp("page") / "page.html"
+    file.write_text(write_page(make_page()), encoding="utf-8")
+    with browser.new_context() as context:
+        yield Opened(context.new_page(), file.as_uri())
 
+
+@pytest.fixture
+def opened(only_page):
+    """The page of make_page(), set back as if it were new: opening takes a second."""
+    tab = only_page.tab
+    tab.emulate_media(media="screen", color_scheme="light")
+    tab.set_viewport_size({"width": 1200, "height": 700})
+    tab.check("text=Step by step")
+    tab.press("#slider", "End")
+    return only_page
+
+
+def test_opens_from_disk_without_complaint(opened):
     assert opened.text("h1") == "Clusters of people"
     assert "The lowest utility rose." in opened.text("#summary")
     assert "Columns not used" in opened.text("#notes")
     assert opened.complaints == []
 
 
-def test_no_request_leaves(open_page, tmp_path):
-    opened = open_page(make_page())
-
+def test_no_request_leaves(opened):
     opened.tab.press("#slider", "Home")
     opened.download()
 
     elsewhere = [
         url for url in opened.requests if not url.startswith(("data:", "blob:"))
     ]
-    assert elsewhere == [(tmp_path / "page.html").as_uri()]
+    assert elsewhere == [opened.address]
 
 
-def test_starts_at_the_end_of_the_first_way(open_page):
+def test_tells_the_step_the_lowest_utility_and_who_moved(opened):
     page = make_page()
     way = page.ways[0]
     lowest = int(np.argmin(way.utilities[-1]))
     moved = int((way.labels[-1] != way.labels[0]).sum())
 
-    status = open_page(page).text("#status")
-
-    assert status == (
+    assert opened.text("#status") == (
         f"Step 8 of 8: lowest utility {way.utilities[-1].min():.4f} (group {lowest}), "
         f"overall {way.overall[-1]:.4f}; {moved} people moved"
     )
 
 
-def test_the_keyboard_moves_the_slider(open_page):
-    opened = open_page(make_page())
-
+def test_the_keyboard_moves_the_slider(opened):
     places = []
     for key in ["ArrowLeft", "Home", "ArrowRight", "End"]:
         opened.tab.press("#slider", key)
@@ -136,9 +147,7 @@ def test_the_keyboard_moves_the_slider(open_page):
     assert places == ["Step 6 of 8", "Step 0 of 8", "Step 2 of 8", "Step 8 of 8"]
 
 
-def test_buttons_move_the_slider_and_stop_at_the_ends(open_page):
-    opened = open_page(make_page())
-
+def test_buttons_move_the_slider_and_stop_at_the_ends(opened):
     opened.tab.click("#first")
     assert opened.tab.is_disabled("#previous")
     opened.tab.click("#next")
@@ -147,9 +156,8 @@ def test_buttons_move_the_slider_and_stop_at_the_ends(open_page):
     assert opened.tab.input_value("#slider") == "1"
 
 
-def test_tables_follow_the_slider(open_page):
+def test_tables_follow_the_slider(opened):
     page = make_page()
-    opened = open_page(page)
 
     opened.tab.press("#slider", "ArrowLeft")
 
@@ -165,8 +173,7 @@ def test_tables_follow_the_slider(open_page):
     assert moved.split("\t")[1] == str(stayed.sum())
 
 
-def test_figures_follow_the_slider(open_page):
-    opened = open_page(make_page())
+def test_figures_follow_the_slider(opened):
     before = opened.figures()
 
     opened.tab.press("#slider", "Home")
@@ -175,9 +182,8 @@ def test_figures_follow_the_slider(open_page):
     assert len(after) == 4
 
 
-def test_another_way_changes_text_tables_and_figures(open_page):
+def test_another_way_changes_text_tables_and_figures(opened):
     page = make_page()
-    opened = open_page(page)
     before = opened.figures()
 
     opened.tab.check("text=The trade-off")
@@ -187,9 +193,7 @@ def test_another_way_changes_text_tables_and_figures(open_page):
     opened.figures_other_than(before)
 
 
-def test_a_click_on_a_point_goes_there(open_page):
-    opened = open_page(make_page())
-
+def test_a_click_on_a_point_goes_there(opened):
     # The first way's dots are drawn in order; the second is its second point.
     dots = opened.tab.locator("#panels g.mark-symbol").nth(1).locator("path")
     dots.nth(1).dispatch_event("click")
@@ -197,9 +201,9 @@ def test_a_click_on_a_point_goes_there(open_page):
     assert opened.text("#status").startswith("Step 2 of 8")
 
 
-def test_cards_tell_shares_and_means(open_page):
+def test_cards_tell_shares_and_means(opened):
     page = make_page()
-    cards = open_page(page).text("#cards")
+    cards = opened.text("#cards")
 
     members = page.X[page.ways[0].labels[-1] == 0]
     age = 20 + 60 * members[:, 0].mean()
@@ -209,9 +213,8 @@ def test_cards_tell_shares_and_means(open_page):
     assert "constant" not in cards
 
 
-def test_the_download_has_every_label_in_order(open_page):
+def test_the_download_has_every_label_in_order(opened):
     page = make_page()
-    opened = open_page(page)
 
     opened.tab.press("#slider", "ArrowLeft")
     rows = list(csv.reader(io.StringIO(opened.download())))
@@ -283,8 +286,8 @@ def luminance(opened, selector, what):
 
 
 @pytest.mark.parametrize(("scheme", "is_light"), [("dark", True), ("light", False)])
-def test_text_and_axes_suit_the_colour_scheme(open_page, scheme, is_light):
-    opened = open_page(make_page(), color_scheme=scheme)
+def test_text_and_axes_suit_the_colour_scheme(opened, scheme, is_light):
+    opened.tab.emulate_media(color_scheme=scheme)
 
     label = "#panels .role-axis-label text"
     for part, what in [("body", "color"), (label, "fill")]:
@@ -292,30 +295,32 @@ def test_text_and_axes_suit_the_colour_scheme(open_page, scheme, is_light):
     assert (luminance(opened, "body", "backgroundColor") < 128) == is_light
 
 
-@pytest.mark.parametrize("n_groups", [2, 6])
-def test_nothing_is_wider_than_a_phone(open_page, n_groups):
-    groups = tuple(
-        f"a group with quite a long name, number {g}" for g in range(n_groups)
-    )
-    page = make_page(n_groups=n_groups, n_clusters=9, groups=groups)
+def test_nothing_is_wider_than_a_phone(open_page):
+    groups = tuple(f"a group with quite a long name, number {g}" for g in range(6))
+    page = make_page(n_groups=6, n_clusters=9, groups=groups)
 
     opened = open_page(page, viewport={"width": 360, "height": 640})
 
     assert opened.tab.evaluate("document.documentElement.scrollWidth") <= 360
 
 
-def test_controls_stay_in_view_on_a_wide_screen(open_page):
-    opened = open_page(make_page(), viewport={"width": 1200, "height": 600})
+def test_a_window_that_becomes_narrow_keeps_everything_inside(opened):
+    opened.tab.set_viewport_size({"width": 360, "height": 640})
 
+    opened.tab.wait_for_function("document.documentElement.scrollWidth <= 360")
+    drawings = opened.tab.locator(".figure svg").all()
+    widths = [drawing.bounding_box()["width"] for drawing in drawings]
+    assert max(widths) <= 328  # 360 less the margins
+
+
+def test_controls_stay_in_view_on_a_wide_screen(opened):
     opened.tab.evaluate("window.scrollTo(0, document.body.scrollHeight)")
 
     assert opened.tab.locator("#slider").bounding_box()["y"] >= 0
 
 
-def test_print_has_no_controls_and_black_text(open_page):
-    opened = open_page(make_page(), color_scheme="dark")
-
-    opened.tab.emulate_media(media="print")
+def test_print_has_no_controls_and_black_text(opened):
+    opened.tab.emulate_media(media="print", color_scheme="dark")
 
     assert not opened.tab.is_visible("#slider")
     assert not opened.tab.is_visible("#download")

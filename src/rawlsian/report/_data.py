@@ -28,7 +28,7 @@ CHUNK = 1 << 16
 
 def page_data(page: Page) -> dict[str, Any]:
     """Everything that the page's script needs, as plain lists, texts and numbers."""
-    everyone = page.X.mean(axis=0)
+    everyone, deviation = page.X.mean(axis=0), _deviation(page.X)
     return {
         "title": page.title,
         "summary": page.summary,
@@ -43,7 +43,7 @@ def page_data(page: Page) -> dict[str, Any]:
             for attribute, mean in zip(page.attributes, everyone, strict=True)
         ],
         "movesAsTable": len(page.cluster_names) <= LARGEST_TABLE,
-        "ways": [_way_data(page, way, everyone) for way in page.ways],
+        "ways": [_way_data(page, way, everyone, deviation) for way in page.ways],
         "bound": _bound(page),
         "notes": [
             [heading, entries[:N_NOTES], max(len(entries) - N_NOTES, 0)]
@@ -75,9 +75,13 @@ def finite(values: NDArray[np.float64]) -> list[Any]:
     ]
 
 
-def _way_data(page: Page, way: Way, everyone: NDArray[np.float64]) -> dict[str, Any]:
+def _way_data(
+    page: Page,
+    way: Way,
+    everyone: NDArray[np.float64],
+    deviation: NDArray[np.float64],
+) -> dict[str, Any]:
     n_clusters, n_groups = len(page.cluster_names), len(page.groups)
-    deviation = _deviation(page.X)
     counts, flows, moved, likes = [], [], [], []
     sums = _cluster_sums(page.X, way.labels, n_clusters)
     for labels, sum_by_cluster in zip(way.labels, sums, strict=True):
