@@ -7,5 +7,6 @@ a :class:`Page`; :func:`write_page` makes the file's text of that.
 from __future__ import annotations
 
 from rawlsian.report._contents import Attribute, Page, Way
+from rawlsian.report._write import require_altair, write_page
 
-__all__ = ["Attribute", "Page", "Way"]
+__all__ = ["Attribute", "Page", "Way", "require_altair", "write_page"]

@@ -1,0 +1,94 @@
+"""Pages to test with."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rawlsian.report import Attribute, Page, Way
+
+
+def utilities_of(X, labels, codes, n_groups, max_distance):
+    """Mean utility of each group and of everyone, plainly."""
+    means = {k: X[labels == k].mean(axis=0) for k in np.unique(labels)}
+    centers = np.array([means[k] for k in labels])
+    u = max_distance - ((X - centers) ** 2).sum(axis=1)
+    return [u[codes == g].mean() for g in range(n_groups)], u.mean()
+
+
+def make_way(X, codes, n_groups, labels, kind="trajectory", title="Step by step"):
+    told = [utilities_of(X, row, codes, n_groups, 4.0) for row in labels]
+    return Way(
+        title=title,
+        kind=kind,
+        steps=2 * np.arange(len(labels)),
+        utilities=np.array([groups for groups, _ in told]),
+        overall=np.array([overall for _, overall in told]),
+        labels=labels,
+    )
+
+
+def walk(rng, n_rows, n_clusters, n_points):
+    """Labels that change a little from point to point."""
+    labels = np.empty((n_points, n_rows), dtype=np.uint8)
+    labels[0] = rng.integers(0, n_clusters, size=n_rows)
+    for p in range(1, n_points):
+        labels[p] = labels[p - 1]
+        moved = rng.integers(0, n_rows, size=1 + n_rows // 20)
+        labels[p, moved] = rng.integers(0, n_clusters, size=len(moved))
+    return labels
+
+
+def make_page(
+    seed=0,
+    *,
+    n_rows=60,
+    n_clusters=3,
+    n_groups=2,
+    n_points=(5, 4),
+    kind=None,
+    **changes,
+):
+    """A page of random rows; the second way is a trade-off."""
+    rng = np.random.default_rng(seed)
+    # A number, a category of three levels, and a column that never changes.
+    level = rng.integers(0, 3, size=n_rows)
+    X = np.column_stack([rng.random(n_rows), np.eye(3)[level] / 2**0.5])
+    X = np.column_stack([X, np.full(n_rows, 0.1)])
+    codes = np.concatenate(
+        [np.arange(n_groups), rng.integers(0, n_groups, size=n_rows - n_groups)]
+    ).astype(np.int32)
+    kinds = [kind] if kind else ["trajectory", "frontier"]
+    ways = tuple(
+        make_way(X, codes, n_groups, walk(rng, n_rows, n_clusters, n), each, title)
+        for n, each, title in zip(
+            n_points, kinds, ["Step by step", "The trade-off"][: len(kinds)],
+            strict=True,
+        )
+    )  # fmt: skip
+    return Page(
+        **{
+            "title": "Clusters of people",
+            "summary": ("The lowest utility rose.", "Some people moved."),
+            "facts": (("Rows", str(n_rows)), ("Clusters", str(n_clusters))),
+            "groups": tuple(f"group {g}" for g in range(n_groups)),
+            "group_codes": codes,
+            "max_distance": 4.0,
+            "cluster_names": tuple(f"cluster {k}" for k in range(n_clusters)),
+            "X": X,
+            "attributes": (
+                Attribute("age", None, 20.0, 60.0),
+                *(Attribute("colour", each, 0.0, 2**-0.5) for each in "rgb"),
+                Attribute("constant", None, 0.1, 0.0),
+            ),
+            "ways": ways,
+            "cloud": 3 + 0.2 * rng.random((50, n_groups)),
+            "bound": ("Proved bound", 3.9),
+            "row_header": "id",
+            "row_names": tuple(f"row {i}" for i in range(n_rows)),
+            "row_numbers": np.arange(1, n_rows + 1),
+            "notes": (("Columns not used", ("name", "address")),),
+            "methods": ("k-means, then moves.",),
+            "limits": ("It says nothing of causes.",),
+            **changes,
+        }
+    )
