@@ -193,6 +193,26 @@ def test_another_way_changes_text_tables_and_figures(opened):
     opened.figures_other_than(before)
 
 
+def test_coming_back_shows_what_was_there_before(opened):
+    before = opened.figures()
+
+    opened.tab.check("text=The trade-off")
+    away = opened.figures_other_than(before)
+    opened.tab.check("text=Step by step")
+
+    assert opened.figures_other_than(away) == before
+
+
+def test_a_click_near_a_step_goes_there(opened):
+    opened.tab.press("#slider", "Home")
+    drawing = opened.tab.locator("#along-figure svg")
+    right = drawing.bounding_box()["width"] - 10
+
+    drawing.click(position={"x": right, "y": 100})
+
+    assert opened.text("#status").startswith("Step 8 of 8")
+
+
 def test_a_click_on_a_point_goes_there(opened):
     # The first way's dots are drawn in order; the second is its second point.
     dots = opened.tab.locator("#panels g.mark-symbol").nth(1).locator("path")

@@ -7,7 +7,6 @@ page's script fills.
 
 from __future__ import annotations
 
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -204,15 +203,7 @@ def _plane(
         )
     for place, way in enumerate(page.ways):
         layers += _way_layers(way.utilities[:, pair], place)
-    layers += [
-        alt.Chart(alt.NamedData("start")).mark_point(
-            shape="square", size=130, filled=False, color=INK, strokeWidth=2, aria=False
-        ),
-        alt.Chart(alt.NamedData("now")).mark_point(
-            shape="diamond", size=260, filled=True, color=NOW, opacity=1, stroke=INK,
-            strokeWidth=1.5, aria=False,
-        ),
-    ]  # fmt: skip
+    layers += _markers()
     (x, across), (y, up) = (
         (_title(page.groups[g]), alt.Scale(domain=ends, nice=False, zero=False))
         for g, *ends in zip(pair, low.tolist(), high.tolist(), strict=True)
@@ -246,6 +237,20 @@ def _way_layers(utilities: NDArray[np.float64], place: int) -> list[alt.Chart]:
         aria=False,
     )  # fmt: skip
     return [line.encode(order="p:Q"), dots]
+
+
+def _markers() -> list[alt.Chart]:
+    """Where the way starts, and the point shown."""
+    import altair as alt
+
+    start = alt.Chart(alt.NamedData("start")).mark_point(
+        shape="square", size=130, filled=False, color=INK, strokeWidth=2, aria=False
+    )
+    now = alt.Chart(alt.NamedData("now")).mark_point(
+        shape="diamond", size=260, filled=True, color=NOW, opacity=1, stroke=INK,
+        strokeWidth=1.5, aria=False,
+    )  # fmt: skip
+    return [start, now]
 
 
 def _points(points: NDArray[np.float64], name: str) -> alt.Chart:
@@ -282,8 +287,9 @@ def _along(page: Page) -> dict[str, Any]:
     layers = [
         now.mark_rule(color=NOW, strokeWidth=2, aria=False).encode(x=x),
         lines.mark_line(aria=False).encode(x=x, y=y, color=colour, strokeDash=dash),
-        lines.mark_circle(size=120, opacity=0, cursor="pointer", aria=False).encode(
-            x=x, y=y
+        # Unseen: what is clicked to choose a point.
+        lines.mark_rule(strokeWidth=14, opacity=0, cursor="pointer", aria=False).encode(
+            x=x
         ),
         now.mark_circle(size=70, opacity=1, aria=False).encode(x=x, y=y, color=colour),
     ]
@@ -379,12 +385,11 @@ def _by_name(field: str, n_names: int) -> alt.Y:
 
 
 def _title(group: str) -> list[str]:
-    return wrap(
-        f"Utility of {group} (higher is better)",
-        TITLE_WIDTH,
-        max_lines=2,
-        placeholder=" …",
-    )
+    """In two lines if it is long; the whole name is in the tables."""
+    name, hint = f"Utility of {group}", "(higher is better)"
+    if len(name) + len(hint) < TITLE_WIDTH:
+        return [f"{name} {hint}"]
+    return [name if len(name) <= TITLE_WIDTH else f"{name[: TITLE_WIDTH - 1]}…", hint]
 
 
 def _finished(chart: alt.LayerChart | alt.FacetChart) -> dict[str, Any]:
