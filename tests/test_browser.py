@@ -165,6 +165,7 @@ def test_tables_follow_the_slider(opened):
     rows = opened.tab.locator("#groups-table tbody tr").all_inner_texts()
     start, now = way.utilities[0, 0], way.utilities[point, 0]
     assert rows[0].split("\t")[2:4] == [f"{start:.4f}", f"{now:.4f}"]
+    assert rows[int(np.argmin(way.utilities[point]))].split("\t")[0].endswith(" lowest")
     clusters = opened.tab.locator("#clusters-table tbody tr").all_inner_texts()
     sizes = [row.split("\t")[1] for row in clusters]
     assert sizes == [str((way.labels[point] == k).sum()) for k in range(3)]

@@ -243,6 +243,17 @@ def test_numbers_that_json_has_no_word_for_stay_out():
     assert data["bound"] is None
 
 
+def test_a_group_without_a_utility_has_no_panel():
+    page = make_page(n_groups=3)
+    for way in page.ways:
+        way.utilities[:, 1] = np.nan
+
+    charts = page_charts(page)
+
+    assert len(charts["space"]) == 1
+    assert 1 not in charts["space"][0]["groups"]
+
+
 def test_the_page_lets_nothing_in_or_out():
     text = write_page(make_page())
 

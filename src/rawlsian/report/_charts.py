@@ -45,7 +45,7 @@ def page_charts(page: Page) -> dict[str, Any]:
         "along": _along(page),
         "groups": _groups(page),
         "clusters": _clusters(page),
-        "caption": _caption(page, len(pairs), len(cloud), len(drawn)),
+        "caption": _caption(page, pairs, len(cloud), len(drawn)),
         "hasCloud": len(drawn) > 0,
         "hasBound": _near_bound(page) is not None,
         "looks": {
@@ -77,7 +77,12 @@ def _pairs(page: Page) -> list[tuple[int, int]]:
     start = np.nan_to_num(page.ways[0].utilities[0], nan=np.inf)
     lag = int(np.argmin(start))
     sizes = np.bincount(page.group_codes, minlength=len(page.groups))
-    others = [int(g) for g in np.argsort(-sizes, kind="stable") if g != lag]
+    # A group of rows without weight has no utility to draw.
+    is_told = np.any(
+        [np.isfinite(way.utilities).any(axis=0) for way in page.ways], axis=0
+    )
+    largest = np.argsort(-sizes, kind="stable")
+    others = [int(g) for g in largest if g != lag and is_told[g]]
     return [(lag, g) for g in sorted(others[:N_PANELS])]
 
 
@@ -111,19 +116,23 @@ def _near_bound(page: Page) -> float | None:
     return page.bound[1]
 
 
-def _caption(page: Page, n_panels: int, n_cloud: int, n_drawn: int) -> list[str]:
+def _caption(
+    page: Page, pairs: list[tuple[int, int]], n_cloud: int, n_drawn: int
+) -> list[str]:
     sentences = []
+    if len(pairs) > 1:
+        sentences.append(
+            f"Across is {page.groups[pairs[0][0]]}, worst off at the start; up is the "
+            "group that the panel is named after."
+        )
     if n_cloud > n_drawn:
         sentences.append(
             f"Of {n_cloud} k-means restarts {n_drawn} are drawn, evenly chosen."
         )
-    if n_panels > 1:
+    n_others = len(page.groups) - 1
+    if len(pairs) < n_others:
         sentences.append(
-            "Each panel compares a group with the one that is worst off at the start."
-        )
-    if n_panels < len(page.groups) - 1:
-        sentences.append(
-            f"Drawn are the {n_panels} largest of {len(page.groups) - 1} other groups."
+            f"Drawn are the {len(pairs)} largest of {n_others} other groups."
         )
     return sentences
 

@@ -271,8 +271,9 @@
     const isOne = kind === "one";
     const cells = (from, to) => (isOne ? [number(utility(to))]
       : [number(utility(from)), number(utility(to)), number(change(from, to))]);
-    const rows = page.groups.map((name, g) => element("tr", { class: g === lowestGroup(now) ? "lowest" : "" },
+    const rows = page.groups.map((name, g) => element("tr", {},
       rowHead(name), number(whole.format(page.groupSizes[g])), cells(start[g], now[g])));
+    rows[lowestGroup(now)].firstChild.append(element("span", { class: "lowest" }, " lowest"));
     rows.push(element("tr", { class: "everyone" }, rowHead("Everyone"),
       number(whole.format(sum(page.groupSizes))), cells(overall[0], overall[state.point])));
     const heads = isOne ? ["People", "Utility"] : ["People", "Start", "Now", "Change"];
