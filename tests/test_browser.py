@@ -165,6 +165,7 @@ def test_tables_follow_the_slider(opened):
     rows = opened.tab.locator("#groups-table tbody tr").all_inner_texts()
     start, now = way.utilities[0, 0], way.utilities[point, 0]
     assert rows[0].split("\t")[2:4] == [f"{start:.4f}", f"{now:.4f}"]
+    assert rows[int(np.argmin(way.utilities[point]))].split("\t")[0].endswith(" lowest")
     clusters = opened.tab.locator("#clusters-table tbody tr").all_inner_texts()
     sizes = [row.split("\t")[1] for row in clusters]
     assert sizes == [str((way.labels[point] == k).sum()) for k in range(3)]
@@ -191,6 +192,26 @@ def test_another_way_changes_text_tables_and_figures(opened):
     assert opened.text("#status").startswith("Point 4 of 4: lowest utility")
     assert f"{page.ways[1].overall[0]:.4f}" in opened.text("#groups-table")
     opened.figures_other_than(before)
+
+
+def test_coming_back_shows_what_was_there_before(opened):
+    before = opened.figures()
+
+    opened.tab.check("text=The trade-off")
+    away = opened.figures_other_than(before)
+    opened.tab.check("text=Step by step")
+
+    assert opened.figures_other_than(away) == before
+
+
+def test_a_click_near_a_step_goes_there(opened):
+    opened.tab.press("#slider", "Home")
+    drawing = opened.tab.locator("#along-figure svg")
+    right = drawing.bounding_box()["width"] - 10
+
+    drawing.click(position={"x": right, "y": 100})
+
+    assert opened.text("#status").startswith("Step 8 of 8")
 
 
 def test_a_click_on_a_point_goes_there(opened):

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pages import make_page, make_way
-from rawlsian.report import Attribute, _labels, write_page
+from rawlsian.report import Attribute, Way, _labels, write_page
 from rawlsian.report._charts import page_charts
 from rawlsian.report._data import page_data
 
@@ -243,6 +243,17 @@ def test_numbers_that_json_has_no_word_for_stay_out():
     assert data["bound"] is None
 
 
+def test_a_group_without_a_utility_has_no_panel():
+    page = make_page(n_groups=3)
+    for way in page.ways:
+        way.utilities[:, 1] = np.nan
+
+    charts = page_charts(page)
+
+    assert len(charts["space"]) == 1
+    assert 1 not in charts["space"][0]["groups"]
+
+
 def test_the_page_lets_nothing_in_or_out():
     text = write_page(make_page())
 
@@ -269,6 +280,52 @@ def test_the_largest_groups_have_panels_and_the_page_says_so():
     assert "the 11 largest of 14 other groups" in " ".join(charts["caption"])
 
 
+def layers_named(spec, name):
+    return [layer for layer in spec["layer"] if layer["data"].get("name") == name]
+
+
+def test_a_bound_that_is_near_is_a_corner_for_two_groups_only():
+    bound = ("Proved bound", 3.7)
+
+    two, three = (page_charts(make_page(n_groups=n, bound=bound)) for n in (2, 3))
+
+    (corner,) = layers_named(two["space"][0]["spec"], "bound")
+    assert {"x": 3.7, "y": 3.7, "o": 1} in corner["data"]["values"]
+    assert layers_named(three["space"][0]["spec"], "bound") == []
+    for charts in (two, three):
+        assert layers_named(charts["along"], "bound")[0]["data"]["values"] == [
+            {"u": 3.7}
+        ]
+
+
+def test_a_bound_that_is_far_away_is_not_drawn():
+    charts = page_charts(
+        make_page(bound=("Proved bound", 400.0), cloud=np.empty((0, 2)))
+    )
+
+    assert not charts["hasBound"]
+    assert layers_named(charts["space"][0]["spec"], "bound") == []
+    assert layers_named(charts["along"], "bound") == []
+
+
+def test_both_axes_are_equally_long_and_equality_is_in_view():
+    page = make_page()
+    page.ways[0].utilities[:] += [0.0, 5.0]  # far from equal
+    encoding = page_charts(page)["space"][0]["spec"]["layer"][0]["encoding"]
+
+    (a, b), (c, d) = (encoding[axis]["scale"]["domain"] for axis in "xy")
+
+    assert b - a == pytest.approx(d - c)
+    assert max(a, c) < min(b, d)
+
+
+@pytest.mark.parametrize(
+    ("max_distance", "decimals"), [(8, 4), (0.5, 5), (2e6, 0), (0, 4)]
+)
+def test_utilities_have_as_many_digits_as_their_scale_asks_for(max_distance, decimals):
+    assert page_data(make_page(max_distance=max_distance))["decimals"] == decimals
+
+
 def test_long_notes_end_with_how_many_more_there_are():
     entries = tuple(f"line {i}" for i in range(1000))
 
@@ -285,6 +342,24 @@ def test_a_page_of_thirty_thousand_rows_stays_below_three_megabytes():
     page = make_page(n_rows=30_000, n_clusters=8, n_points=(60, 21))
 
     assert len(write_page(page).encode()) < 3e6
+
+
+def test_however_many_labels_there_are_the_page_stays_below_five_megabytes():
+    rng = np.random.default_rng(0)
+    ways = tuple(
+        Way(
+            "Anyhow", "frontier", np.arange(n), rng.random((n, 2)), rng.random(n),
+            rng.integers(0, 8, size=(n, 200_000), dtype=np.uint8),
+        )
+        for n in (30, 4)
+    )  # fmt: skip
+
+    page = make_page(n_rows=200_000, n_clusters=8, n_points=(1, 1), ways=ways)
+    text = write_page(page)
+
+    assert len(text.encode()) < 5e6
+    # The first way is too large for any page; the second fits.
+    assert [packed is None for packed in data_in(text)["labels"]] == [True, False]
 
 
 def test_without_altair_the_error_says_how_to_get_it(monkeypatch):

@@ -7,7 +7,6 @@ page's script fills.
 
 from __future__ import annotations
 
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,7 +45,7 @@ def page_charts(page: Page) -> dict[str, Any]:
         "along": _along(page),
         "groups": _groups(page),
         "clusters": _clusters(page),
-        "caption": _caption(page, len(pairs), len(cloud), len(drawn)),
+        "caption": _caption(page, pairs, len(cloud), len(drawn)),
         "hasCloud": len(drawn) > 0,
         "hasBound": _near_bound(page) is not None,
         "looks": {
@@ -78,7 +77,12 @@ def _pairs(page: Page) -> list[tuple[int, int]]:
     start = np.nan_to_num(page.ways[0].utilities[0], nan=np.inf)
     lag = int(np.argmin(start))
     sizes = np.bincount(page.group_codes, minlength=len(page.groups))
-    others = [int(g) for g in np.argsort(-sizes, kind="stable") if g != lag]
+    # A group of rows without weight has no utility to draw.
+    is_told = np.any(
+        [np.isfinite(way.utilities).any(axis=0) for way in page.ways], axis=0
+    )
+    largest = np.argsort(-sizes, kind="stable")
+    others = [int(g) for g in largest if g != lag and is_told[g]]
     return [(lag, g) for g in sorted(others[:N_PANELS])]
 
 
@@ -112,19 +116,23 @@ def _near_bound(page: Page) -> float | None:
     return page.bound[1]
 
 
-def _caption(page: Page, n_panels: int, n_cloud: int, n_drawn: int) -> list[str]:
+def _caption(
+    page: Page, pairs: list[tuple[int, int]], n_cloud: int, n_drawn: int
+) -> list[str]:
     sentences = []
+    if len(pairs) > 1:
+        sentences.append(
+            f"Across is {page.groups[pairs[0][0]]}, worst off at the start; up is the "
+            "group that the panel is named after."
+        )
     if n_cloud > n_drawn:
         sentences.append(
             f"Of {n_cloud} k-means restarts {n_drawn} are drawn, evenly chosen."
         )
-    if n_panels > 1:
+    n_others = len(page.groups) - 1
+    if len(pairs) < n_others:
         sentences.append(
-            "Each panel compares a group with the one that is worst off at the start."
-        )
-    if n_panels < len(page.groups) - 1:
-        sentences.append(
-            f"Drawn are the {n_panels} largest of {len(page.groups) - 1} other groups."
+            f"Drawn are the {len(pairs)} largest of {n_others} other groups."
         )
     return sentences
 
@@ -204,15 +212,7 @@ def _plane(
         )
     for place, way in enumerate(page.ways):
         layers += _way_layers(way.utilities[:, pair], place)
-    layers += [
-        alt.Chart(alt.NamedData("start")).mark_point(
-            shape="square", size=130, filled=False, color=INK, strokeWidth=2, aria=False
-        ),
-        alt.Chart(alt.NamedData("now")).mark_point(
-            shape="diamond", size=260, filled=True, color=NOW, opacity=1, stroke=INK,
-            strokeWidth=1.5, aria=False,
-        ),
-    ]  # fmt: skip
+    layers += _markers()
     (x, across), (y, up) = (
         (_title(page.groups[g]), alt.Scale(domain=ends, nice=False, zero=False))
         for g, *ends in zip(pair, low.tolist(), high.tolist(), strict=True)
@@ -246,6 +246,20 @@ def _way_layers(utilities: NDArray[np.float64], place: int) -> list[alt.Chart]:
         aria=False,
     )  # fmt: skip
     return [line.encode(order="p:Q"), dots]
+
+
+def _markers() -> list[alt.Chart]:
+    """Where the way starts, and the point shown."""
+    import altair as alt
+
+    start = alt.Chart(alt.NamedData("start")).mark_point(
+        shape="square", size=130, filled=False, color=INK, strokeWidth=2, aria=False
+    )
+    now = alt.Chart(alt.NamedData("now")).mark_point(
+        shape="diamond", size=260, filled=True, color=NOW, opacity=1, stroke=INK,
+        strokeWidth=1.5, aria=False,
+    )  # fmt: skip
+    return [start, now]
 
 
 def _points(points: NDArray[np.float64], name: str) -> alt.Chart:
@@ -282,8 +296,9 @@ def _along(page: Page) -> dict[str, Any]:
     layers = [
         now.mark_rule(color=NOW, strokeWidth=2, aria=False).encode(x=x),
         lines.mark_line(aria=False).encode(x=x, y=y, color=colour, strokeDash=dash),
-        lines.mark_circle(size=120, opacity=0, cursor="pointer", aria=False).encode(
-            x=x, y=y
+        # Unseen: what is clicked to choose a point.
+        lines.mark_rule(strokeWidth=14, opacity=0, cursor="pointer", aria=False).encode(
+            x=x
         ),
         now.mark_circle(size=70, opacity=1, aria=False).encode(x=x, y=y, color=colour),
     ]
@@ -379,12 +394,11 @@ def _by_name(field: str, n_names: int) -> alt.Y:
 
 
 def _title(group: str) -> list[str]:
-    return wrap(
-        f"Utility of {group} (higher is better)",
-        TITLE_WIDTH,
-        max_lines=2,
-        placeholder=" …",
-    )
+    """In two lines if it is long; the whole name is in the tables."""
+    name, hint = f"Utility of {group}", "(higher is better)"
+    if len(name) + len(hint) < TITLE_WIDTH:
+        return [f"{name} {hint}"]
+    return [name if len(name) <= TITLE_WIDTH else f"{name[: TITLE_WIDTH - 1]}…", hint]
 
 
 def _finished(chart: alt.LayerChart | alt.FacetChart) -> dict[str, Any]:

@@ -84,7 +84,7 @@
     fill("title", page.title);
     fill("summary", paragraphs(page.summary));
     fill("facts", element("tbody", {}, page.facts.map(([name, value]) =>
-      element("tr", {}, element("th", { scope: "row" }, name), element("td", {}, value)))));
+      element("tr", {}, rowHead(name), element("td", {}, value)))));
     section("notes", page.notes.flatMap(noteList));
     section("methods", paragraphs(page.methods));
     section("limits", paragraphs(page.limits));
@@ -175,11 +175,17 @@
     return { start, now: pair(groups, utilities[state.point]) };
   }
 
-  function alongRows() {
+  function utilityRows(points) {
     const { steps, utilities, overall } = way();
-    const lines = steps.flatMap((x, p) =>
-      [...utilities[p], overall[p]].map((u, g) => ({ x, u, g, p, w: state.way })));
-    return { lines, now: lines.filter(({ p }) => p === state.point) };
+    return points.flatMap((p) => [...utilities[p], overall[p]]
+      .map((u, g) => ({ x: steps[p], u, g, p, w: state.way })));
+  }
+
+  // The lines are the same for all points of a way, and need not be drawn again.
+  let lines = { way: null, rows: [] };
+  function alongRows() {
+    if (lines.way !== state.way) lines = { way: state.way, rows: utilityRows([...way().steps.keys()]) };
+    return { lines: lines.rows, now: utilityRows([state.point]) };
   }
 
   function groupRows() {
@@ -202,12 +208,13 @@
   // Draws a figure once; afterwards only its rows change.
   async function draw(figure, specification, rows) {
     const options = { actions: false, renderer: "svg", tooltip: false };
-    const { view } = await vegaEmbed(figure, { ...specification, datasets: rows() }, options);
+    const shown = rows();
+    const { view } = await vegaEmbed(figure, { ...specification, datasets: shown }, options);
     view.addEventListener("click", (event, item) => {
       const datum = item && item.datum;
       if (datum && Number.isInteger(datum.p)) go(datum.w, datum.p);
     });
-    figures.push({ view, rows });
+    figures.push({ view, rows, shown });
   }
 
   function drawPanel(panel) {
@@ -229,9 +236,13 @@
   }
 
   function updateFigures() {
-    for (const { view, rows } of figures) {
-      for (const [name, values] of Object.entries(rows())) view.data(name, values);
-      view.runAsync();
+    for (const figure of figures) {
+      const rows = figure.rows();
+      for (const name of Object.keys(rows)) {
+        if (rows[name] !== figure.shown[name]) figure.view.data(name, rows[name]);
+      }
+      figure.shown = rows;
+      figure.view.runAsync();
     }
   }
 
@@ -260,8 +271,9 @@
     const isOne = kind === "one";
     const cells = (from, to) => (isOne ? [number(utility(to))]
       : [number(utility(from)), number(utility(to)), number(change(from, to))]);
-    const rows = page.groups.map((name, g) => element("tr", { class: g === lowestGroup(now) ? "lowest" : "" },
+    const rows = page.groups.map((name, g) => element("tr", {},
       rowHead(name), number(whole.format(page.groupSizes[g])), cells(start[g], now[g])));
+    rows[lowestGroup(now)].firstChild.append(element("span", { class: "lowest" }, " lowest"));
     rows.push(element("tr", { class: "everyone" }, rowHead("Everyone"),
       number(whole.format(sum(page.groupSizes))), cells(overall[0], overall[state.point])));
     const heads = isOne ? ["People", "Utility"] : ["People", "Start", "Now", "Change"];
