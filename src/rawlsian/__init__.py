@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         operators,
         plotting,
         preprocessing,
+        report,
         study,
     )
     from rawlsian._assignment import Assignment
@@ -101,6 +102,7 @@ __all__ = [
     "plotting",
     "preprocessing",
     "proved_bound",
+    "report",
     "run_study",
     "select",
     "skyline",
@@ -151,6 +153,7 @@ _HOMES = {
         "plot_utility_space",
     ],
     "preprocessing": ["UnitDistanceEncoder"],
+    "report": [],
     "study": ["StudyConfig", "run_study"],
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -195,8 +196,19 @@ class Relocate:
 
 def _numbered_alike(labels: Labels, assignment: Assignment) -> Labels:
     """Labels renumbered so that as few as possible differ; without weight, none."""
-    n_clusters, weights = assignment.n_clusters, assignment.problem.weights
-    pairs = labels.astype(np.int64) * n_clusters + assignment.labels
-    common = np.bincount(pairs, weights > 0, n_clusters**2)
+    counts = assignment.problem.weights > 0
+    numbers = renumbering(labels, assignment.labels, assignment.n_clusters, counts)
+    return np.where(counts, numbers[labels], assignment.labels).astype(np.int32)
+
+
+def renumbering(
+    labels: NDArray[Any],
+    others: NDArray[Any],
+    n_clusters: int,
+    counts: NDArray[np.bool_] | None = None,
+) -> NDArray[np.intp]:
+    """A new number for each cluster, so that labels differ from others in few rows."""
+    pairs = labels.astype(np.int64) * n_clusters + others
+    common = np.bincount(pairs, counts, n_clusters**2)
     _, numbers = linear_sum_assignment(-common.reshape(n_clusters, n_clusters))
-    return np.where(weights > 0, numbers[labels], assignment.labels).astype(np.int32)
+    return np.asarray(numbers)

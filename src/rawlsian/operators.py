@@ -16,7 +16,8 @@ from rawlsian._r1_r2 import R1, R2, R2Exhaustive
 
 # Up to this many single moves all pairs of them are looked at by "rawls".
 MOST_MOVES = 20_000
-# Beyond it, what a batch or a sweep must gain, as a share of the worst-off group's mean cost.
+# Beyond it, what a batch or a sweep must gain: a share of the worst-off group's mean
+# cost.
 LEAST_GAIN = 1e-6
 
 __all__ = [
@@ -94,8 +95,8 @@ class Rawls:
     Cheap operators come first: a cluster is relocated only where nothing else raises
     the lowest utility. Pairs are all pairs of moves where there are at most 20,000
     single moves; beyond that there are none, as those of R2 are found only where R1
-    still moves, and a batch or a sweep must gain a millionth of the worst-off group's mean cost,
-    or there would be thousands of steps that change next to nothing.
+    still moves, and a batch or a sweep must gain a millionth of the worst-off group's
+    mean cost, or there would be thousands of steps that change next to nothing.
     """
 
     def generate(self, assignment: Assignment) -> Iterator[Proposals]:

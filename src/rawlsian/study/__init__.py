@@ -10,7 +10,6 @@ further, and bounds. Stage 6 sets each claim of the paper beside what was measur
 from __future__ import annotations
 
 import json
-import os
 import re
 import tempfile
 import time
@@ -20,6 +19,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rawlsian._files import write_whole
 from rawlsian._version import __version__
 from rawlsian.plotting import require_matplotlib
 from rawlsian.study import _beyond, _data, _stages
@@ -335,13 +335,7 @@ class _Folder:
         self._write("results.json", _as_json(results).encode())
 
     def _write(self, name: str, content: bytes) -> None:
-        target = self.path / name
-        unfinished = target.with_name(f".{target.name}.{os.getpid()}")
-        try:
-            unfinished.write_bytes(content)
-            os.replace(unfinished, target)
-        finally:
-            unfinished.unlink(missing_ok=True)
+        write_whole(self.path / name, lambda to: to.write_bytes(content))
 
 
 def _as_json(results: dict[str, Any]) -> str:

@@ -1,30 +1,20 @@
-"""The command line: parse, call, print."""
+"""``rawlsian study``: the paper's study by one command."""
 
 from __future__ import annotations
 
 import time
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from rawlsian._version import __version__
+from rawlsian.cli._common import FAILED, STOPPED, WRONG_USE, fail, number_table
 
 if TYPE_CHECKING:
     from rawlsian.study import Progress
-
-app = typer.Typer(
-    help="Clustering that serves the worst-off group as well as it can be served.",
-    add_completion=False,
-    invoke_without_command=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
-)
-
-FAILED, WRONG_USE, STOPPED = 1, 2, 130
 
 GROUPS = ("Female", "Male", "overall")
 TITLES = {
@@ -37,28 +27,6 @@ TITLES = {
 }
 
 
-def _show_version(is_asked: bool) -> None:
-    if is_asked:
-        print(f"rawlsian {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def main(
-    context: typer.Context,
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_show_version, is_eager=True, help="Show the version."
-        ),
-    ] = False,
-) -> None:
-    """Clustering that serves the worst-off group as well as it can be served."""
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
-
-
-@app.command()
 def study(
     out: Annotated[
         str, typer.Option(help="Folder for results.json, report.md and figures.")
@@ -88,7 +56,7 @@ def study(
     Example: `rawlsian study --runs 300 --samples 3 --out quick`
     """
     if not out:
-        _fail("--out is empty; name a folder.", WRONG_USE)
+        fail("--out is empty; name a folder.", WRONG_USE)
     console = Console()
     screen = _StudyScreen(console)
     began = time.perf_counter()
@@ -100,15 +68,15 @@ def study(
         try:
             config = StudyConfig(dataset, runs, samples, seed, clusters)
         except ValueError as error:
-            _fail(str(error), WRONG_USE)
+            fail(str(error), WRONG_USE)
         with screen:
             run_study(config, out, callback=screen.show)
     except (ImportError, OutputFolderError) as error:
-        _fail(str(error), WRONG_USE)
+        fail(str(error), WRONG_USE)
     except OSError as error:
-        _fail(f"{error}; {_finished(screen, out)}", FAILED)
+        fail(f"{error}; {_finished(screen, out)}", FAILED)
     except KeyboardInterrupt:
-        _fail(f"stopped; {_finished(screen, out)}", STOPPED)
+        fail(f"stopped; {_finished(screen, out)}", STOPPED)
     seconds, folder = time.perf_counter() - began, Path(out)
     typer.echo(
         f"Done in {seconds:.0f} s. Read {folder / 'report.md'}; figures are in "
@@ -120,12 +88,6 @@ def _finished(screen: _StudyScreen, out: str) -> str:
     if screen.n_finished == 0:
         return "nothing was finished."
     return f"{screen.n_finished} of {len(TITLES)} stages are in {out}"
-
-
-def _fail(message: str, code: int) -> NoReturn:
-    """One line on standard error, and an exit code."""
-    typer.echo(message if code == STOPPED else f"Error: {message}", err=True)
-    raise typer.Exit(code)
 
 
 class _StudyScreen:
@@ -185,7 +147,7 @@ def _on_data(results: dict[str, Any]) -> str:
 def _on_existence(results: dict[str, Any]) -> Table:
     existence = results["existence"]
     lag = existence["lag"]
-    table = _table(
+    table = number_table(
         f"Sample {existence['sample_seed']}: {existence['lag_runs']:,} of "
         f"{existence['runs']:,} runs have {lag} as the LAG",
         "point", "Female", "Male", "overall",
@@ -201,7 +163,7 @@ def _on_existence(results: dict[str, Any]) -> Table:
 
 
 def _on_traversals(results: dict[str, Any]) -> Table:
-    table = _table(
+    table = number_table(
         "From the utilitarian point",
         "operator", "iterations", "Female", "Male", "overall", "seconds",
     )  # fmt: skip
@@ -210,15 +172,6 @@ def _on_traversals(results: dict[str, Any]) -> Table:
         table.add_row(
             t["operator"], str(t["iterations"]), *numbers, f"{t['seconds']:.2f}"
         )
-    return table
-
-
-def _table(title: str, first: str, *numbers: str) -> Table:
-    """A table of numbers with a first column of names."""
-    table = Table(title=title)
-    table.add_column(first, overflow="fold")
-    for name in numbers:
-        table.add_column(name, justify="right", overflow="fold")
     return table
 
 
@@ -234,7 +187,7 @@ def _on_beyond(results: dict[str, Any]) -> Table:
     from rawlsian.study._claims import percent
 
     beyond = results["beyond"]
-    table = _table(
+    table = number_table(
         "Beyond the paper, medians", "method", "gap closed", "proved gap", "seconds"
     )
     for method in beyond["methods"]:

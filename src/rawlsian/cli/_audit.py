@@ -1,0 +1,249 @@
+"""``rawlsian audit``: how well clusters from anywhere serve each group."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+from rich.console import Console
+
+from rawlsian.cli._common import (
+    CategoricalOption,
+    DebugOption,
+    DelimiterOption,
+    DropOption,
+    EncodingOption,
+    ForceOption,
+    IdOption,
+    JsonOption,
+    MissingOption,
+    NaOption,
+    Reading,
+    ReportOption,
+    Screen,
+    SeedOption,
+    SensitiveOption,
+    TableArgument,
+    UseSensitiveOption,
+    check_page,
+    check_seed,
+    choose,
+    columns_json,
+    one_line_errors,
+    plain_text,
+    print_columns,
+    print_json,
+    print_table,
+    print_written,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from rawlsian._problem import Problem
+    from rawlsian.metrics import Audit
+    from rawlsian.table._columns import Roles
+    from rawlsian.table._pages import Source
+
+# Clusters named as those that hurt the worst-off group most.
+MOST_HURTFUL = 3
+
+
+def audit(
+    table: TableArgument,
+    sensitive: SensitiveOption,
+    labels: Annotated[
+        str,
+        typer.Option(
+            "--labels",
+            metavar="COL",
+            help="Column that tells each row's cluster.",
+            show_default=False,
+        ),
+    ],
+    drop: DropOption = None,
+    categorical: CategoricalOption = None,
+    use_sensitive: UseSensitiveOption = False,
+    identifier: IdOption = None,
+    missing: MissingOption = "error",
+    na: NaOption = None,
+    delimiter: DelimiterOption = None,
+    encoding: EncodingOption = "utf-8",
+    report: ReportOption = None,
+    as_json: JsonOption = False,
+    seed: SeedOption = 0,
+    force: ForceOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Tell how well clusters, from wherever they came, serve each group.
+
+    Numbers and categories of the table are compared with the mean of each cluster;
+    identifiers, dates and free text are named and left out.
+
+    Example: `rawlsian audit people.csv --sensitive sex --labels segment`
+    """
+    choose(missing, "--missing", ("error", "drop", "category"))
+    check_seed(seed)
+    reading = Reading(table, delimiter, encoding, tuple(na or ()))
+    written: list[str] = []
+    with one_line_errors(written, debug), Screen() as screen:
+        screen.tell("loading")
+        from rawlsian import _files
+        from rawlsian.table._columns import Roles
+
+        check_page(report)
+        _files.check_outputs([report], may_replace=force)
+        roles = Roles(
+            tuple(sensitive),
+            labels,
+            identifier,
+            tuple(drop or ()),
+            tuple(categorical or ()),
+            use_sensitive,
+        )
+        audited = _audit(reading, roles, missing, seed, screen)
+        if report is not None:
+            screen.tell("writing the page")
+            _files.write_text(report, _page(audited))
+            written.append(report)
+    if as_json:
+        print_json(_as_json(audited, written))
+    else:
+        console = Console()
+        print_columns(console, audited.source)
+        _print(console, audited.result, audited.clusters)
+        print_written(console, written)
+
+
+class _Audited(NamedTuple):
+    source: Source
+    problem: Problem
+    result: Audit
+    clusters: list[str]
+    labels: NDArray[np.int32]
+
+
+def _audit(
+    reading: Reading, roles: Roles, missing: str, seed: int, screen: Screen
+) -> _Audited:
+    from rawlsian import metrics
+    from rawlsian.table import _analysis, _columns, _pages, _prepare
+
+    table = reading.read(screen)
+    assert roles.labels is not None
+    clusters = _columns.as_category(_columns.find(table, roles.labels, "--labels"))
+    prepared = _prepare.prepare(table, roles, missing, clusters)
+    problem = _analysis.problem_of(prepared)
+    names, labels = _prepare.clusters_of(clusters, prepared.rows)
+    screen.tell("auditing")
+    result = metrics.audit(
+        problem.X,
+        labels,
+        problem.groups,
+        max_distance=problem.max_distance,
+        random_state=seed,
+    )
+    source = _pages.Source.of(reading.name, table, prepared, roles)
+    result = replace(result, groups=problem.group_names)
+    return _Audited(source, problem, result, names, labels)
+
+
+def _page(audited: _Audited) -> str:
+    from rawlsian.report import write_page
+    from rawlsian.table._pages import audit_page
+
+    source, problem, result, clusters, labels = audited
+    return write_page(audit_page(source, problem, result, labels, clusters))
+
+
+def _print(console: Console, result: Audit, clusters: list[str]) -> None:
+    from rawlsian.table._pages import audit_summary
+    from rawlsian.table._prepare import group_texts
+
+    rows = [
+        (
+            plain_text(name),
+            f"{row['size']:,.0f}",
+            f"{row['utility']:.4f}",
+            f"{row['behind']:.4f}",
+            f"{row['low']:.4f} to {row['high']:.4f}" if row["behind"] else "",
+        )
+        for name, row in zip(group_texts(result.groups), result.by_group(), strict=True)
+    ]
+    everyone = ("everyone", f"{result.sizes.sum():,.0f}", f"{result.overall:.4f}")
+    print_table(
+        console,
+        "How well each group is served",
+        ("group", "people", "utility", "behind", f"{result.confidence:.0%} interval"),
+        [*rows, (), everyone],
+    )
+    for sentence in audit_summary(result):
+        console.print(plain_text(sentence))
+    if len(result.groups) > 1:
+        for line in _hurtful(result, clusters):
+            console.print(plain_text(line))
+
+
+def _hurtful(result: Audit, clusters: list[str]) -> list[str]:
+    """The clusters that add most to how far the worst-off group is behind."""
+    worst = int(result.utilities.argmin())
+    sizes, utilities = result.cluster_sizes, result.cluster_utilities
+    shortfalls = result.shortfalls()
+    lines = []
+    for c in (-shortfalls).argsort(kind="stable")[:MOST_HURTFUL].tolist():
+        if shortfalls[c] > 0:
+            share = sizes[c, worst] / result.sizes[worst]
+            lines.append(
+                f"  cluster {clusters[c]}: {share:.1%} of the group, at a utility of "
+                f"{utilities[c, worst]:.4f}, adds {shortfalls[c]:.4f}"
+            )
+    if not lines:
+        return []
+    from rawlsian.table._prepare import group_texts
+
+    total = result.overall - result.utilities[worst]
+    name = group_texts(result.groups)[worst]
+    return [
+        f"Clusters that hurt {name} most, which is {total:.4f} behind everyone:",
+        *lines,
+    ]
+
+
+def _as_json(audited: _Audited, written: list[str]) -> dict[str, Any]:
+    import numpy as np
+
+    from rawlsian.table._prepare import group_texts
+
+    source, _, result, clusters, _ = audited
+    groups = group_texts(result.groups)
+    shortfalls = result.shortfalls()
+    rows = [
+        {**row, "group": name}
+        for name, row in zip(groups, result.by_group(), strict=True)
+    ]
+    return {
+        "groups": rows,
+        "overall": result.overall,
+        "least_advantaged": groups[int(result.utilities.argmin())],
+        "gap": result.gap,
+        "gap_interval": list(result.gap_interval),
+        "confidence": result.confidence,
+        "ratio": None if np.isnan(result.ratio) else result.ratio,
+        "passes_four_fifths": result.passes_four_fifths,
+        "max_distance": result.max_distance,
+        "clusters": [
+            {
+                "cluster": clusters[row["cluster"]],
+                "group": groups[g],
+                "size": row["size"],
+                "utility": row["utility"],
+            }
+            for place, row in enumerate(result.by_cluster())
+            for g in [place % len(groups)]
+        ],
+        "shortfalls": {name: float(shortfalls[c]) for c, name in enumerate(clusters)},
+        **columns_json(source.prepared),
+        "written": written,
+    }

@@ -1,0 +1,124 @@
+"""``rawlsian predict``: the nearest cluster of new rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from rawlsian.cli._common import (
+    DebugOption,
+    DelimiterOption,
+    EncodingOption,
+    ForceOption,
+    IdOption,
+    NaOption,
+    Reading,
+    Screen,
+    TableArgument,
+    choose,
+    one_line_errors,
+    plain_text,
+    print_table,
+)
+
+if TYPE_CHECKING:
+    from rawlsian.table._predict import Predicted
+
+
+def predict(
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL",
+            help="What rawlsian fit --save wrote.",
+            show_default=False,
+        ),
+    ],
+    table: TableArgument,
+    out: Annotated[
+        str,
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="Where to write each row's cluster: .csv, .tsv or .parquet.",
+            show_default=False,
+        ),
+    ],
+    identifier: IdOption = None,
+    missing: Annotated[
+        str,
+        typer.Option(
+            "--missing",
+            metavar="error|drop",
+            help="Rows with missing values: stop and say so, or leave them out. Those "
+            "that the model has a level for are clustered.",
+        ),
+    ] = "error",
+    unknown: Annotated[
+        str,
+        typer.Option(
+            "--unknown",
+            metavar="error|drop|ignore",
+            help="Rows with categories that the model has not seen: stop and say so, "
+            "leave them out, or take them as unlike all others.",
+        ),
+    ] = "error",
+    na: NaOption = None,
+    delimiter: DelimiterOption = None,
+    encoding: EncodingOption = "utf-8",
+    force: ForceOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Give each row of a table the nearest cluster of a saved model.
+
+    Rows of the table that the model was fitted on may get another cluster than in
+    fit, where a method reassigns people to clusters that are not their nearest.
+
+    Example: `rawlsian predict model.json new-people.csv --out labels.csv`
+    """
+    choose(missing, "--missing", ("error", "drop"))
+    choose(unknown, "--unknown", ("error", "drop", "ignore"))
+    written: list[str] = []
+    with one_line_errors(written, debug), Screen() as screen:
+        screen.tell("loading")
+        from rawlsian import _files
+        from rawlsian.table import _model, _predict, _write
+
+        _write.check_ending(out, "--out")
+        _files.check_outputs([out], may_replace=force)
+        loaded = _model.load_model(model)
+        reading = Reading(table, delimiter, encoding, tuple(na or ()))
+        content = reading.read(screen)
+        screen.tell("predicting")
+        found = _predict.predict(loaded, content, missing, unknown)
+        _write.write_labels(
+            out,
+            content.n_rows,
+            _predict.identifier(content, identifier),
+            found.rows,
+            {"cluster": found.labels},
+            found.left_out,
+        )
+        written.append(out)
+    _print(Console(), found, content.n_rows)
+    Console().print(plain_text(f"Wrote {out}."))
+
+
+def _print(console: Console, found: Predicted, n_rows: int) -> None:
+    console.print(
+        f"{len(found.rows):,} of {n_rows:,} rows have a cluster"
+        + (f"; {len(found.left_out):,} were left out." if found.left_out else ".")
+    )
+    if found.utilities is None:
+        return
+    print_table(
+        console,
+        "How well each group is served",
+        ("group", "people", "utility"),
+        [
+            (plain_text(name), f"{size:,}", f"{utility:.4f}")
+            for name, size, utility in found.utilities
+        ],
+    )

@@ -1,0 +1,1 @@
+"""Tables of any user's: read, sorted out, encoded, and written with their clusters."""

@@ -1,0 +1,140 @@
+"""A fitted clustering as a file that cannot run anything: JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rawlsian._files import write_text
+from rawlsian._version import __version__
+from rawlsian.table._columns import Used, as_category, as_numbers
+from rawlsian.table._prepare import MISSING, Feature, encode
+from rawlsian.table._read import Table, TableError, WrongUseError
+
+FORMAT, FORMAT_VERSION = "rawlsian-model", 1
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """What is needed to give new rows their nearest center.
+
+    Attributes
+    ----------
+    features : list of Feature
+        How the columns are encoded.
+    centers : ndarray of shape (n_clusters, n_features)
+        The centers, encoded so.
+    sensitive : tuple of str
+        The sensitive columns of the table that it was fitted on.
+    max_distance : float
+        The utility of a perfect fit.
+    method : str
+        How it was fitted.
+    """
+
+    features: list[Feature]
+    centers: NDArray[np.float64]
+    sensitive: tuple[str, ...]
+    max_distance: float
+    method: str
+
+    def save(self, path: str) -> None:
+        """Write it as JSON, whole or not at all."""
+        content = {
+            "format": FORMAT,
+            "version": FORMAT_VERSION,
+            "written_by": f"rawlsian {__version__}",
+            "method": self.method,
+            "sensitive": self.sensitive,
+            "max_distance": self.max_distance,
+            "features": [feature._asdict() for feature in self.features],
+            "centers": self.centers.tolist(),
+        }
+        text = json.dumps(content, indent=1, allow_nan=False)
+        write_text(path, text + "\n")
+
+    def columns_of(self, table: Table) -> list[Used]:
+        """The columns that it needs, as it needs them."""
+        columns = []
+        for feature in self.features:
+            column = table.columns.get(feature.name)
+            if column is None:
+                raise TableError(
+                    f"the model needs the column {feature.name!r}, which the table "
+                    "does not have."
+                )
+            is_category = feature.levels is not None
+            columns.append(as_category(column) if is_category else as_numbers(column))
+        return columns
+
+    def unknown_levels(self, columns: list[Used]) -> dict[str, list[str]]:
+        """Levels of categories that were not there when it was fitted."""
+        unknown = {}
+        for feature, column in zip(self.features, columns, strict=True):
+            if feature.levels is not None:
+                known = set(feature.levels)
+                in_use = column.levels[np.unique(column.codes[~column.is_missing])]
+                new = [level for level in in_use if level not in known]
+                if new:
+                    unknown[feature.name] = new
+        return unknown
+
+    def may_miss(self, feature: Feature) -> bool:
+        """Whether it knows what to do where this feature has no value."""
+        return feature.fill is not None or MISSING in (feature.levels or ())
+
+    def encode(self, columns: list[Used]) -> NDArray[np.float64]:
+        """The rows as it was fitted on them."""
+        return encode(self.features, columns)
+
+
+def load_model(path: str) -> Model:
+    """Read a model, and check that it is one."""
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise WrongUseError(f"cannot read {path!r} ({error.strerror}).") from error
+    except ValueError as error:
+        raise TableError(
+            f"{path!r} is not a model; rawlsian fit --save writes one."
+        ) from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise TableError(f"{path!r} is not a model; rawlsian fit --save writes one.")
+    if content.get("version") != FORMAT_VERSION:
+        raise TableError(
+            f"{path!r} is a model of version {content.get('version')!r}, but this "
+            f"rawlsian reads version {FORMAT_VERSION}; use the rawlsian that wrote it."
+        )
+    try:
+        return _model(content)
+    except (KeyError, TypeError, ValueError) as error:
+        raise TableError(f"the model {path!r} is damaged ({error}).") from error
+
+
+def _model(content: dict[str, Any]) -> Model:
+    features = [
+        Feature(
+            name=str(each["name"]),
+            levels=None if each["levels"] is None else tuple(map(str, each["levels"])),
+            lowest=float(each["lowest"]),
+            spread=float(each["spread"]),
+            fill=None if each["fill"] is None else float(each["fill"]),
+        )
+        for each in content["features"]
+    ]
+    centers = np.array(content["centers"], np.float64)
+    width = sum(len(feature.attributes) for feature in features)
+    if centers.ndim != 2 or centers.shape[1] != width or not np.isfinite(centers).all():
+        raise ValueError(f"its centers have shape {centers.shape}, not (k, {width})")
+    return Model(
+        features=features,
+        centers=centers,
+        sensitive=tuple(map(str, content["sensitive"])),
+        max_distance=float(content["max_distance"]),
+        method=str(content["method"]),
+    )

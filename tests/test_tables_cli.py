@@ -1,0 +1,651 @@
+"""``rawlsian audit``, ``fit`` and ``predict`` as their users meet them."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import io
+import json
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet
+import pytest
+from typer.testing import CliRunner
+
+from rawlsian.cli import app
+from rawlsian.metrics import audit as audit_arrays
+from rawlsian.table._columns import Roles
+from rawlsian.table._prepare import prepare
+from rawlsian.table._read import read_table
+
+PEOPLE = str(Path(__file__).parent.parent / "docs" / "people.csv")
+
+
+def rawlsian(*arguments, **options):
+    return CliRunner().invoke(app, [str(each) for each in arguments], **options)
+
+
+def write(tmp_path, text, name="table.csv"):
+    path = tmp_path / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def few_people(tmp_path, n=60, **columns):
+    """A table of two clumps, with a job and a sex; more columns may be given."""
+    rng = np.random.default_rng(0)
+    table = {
+        "id": [f"P{i:03d}" for i in range(n)],
+        "age": [int(20 + 40 * (i % 2) + rng.integers(10)) for i in range(n)],
+        "job": [("cook", "smith", "clerk")[i % 3] for i in range(n)],
+        "sex": [("f", "m", "m")[i % 3 if i % 5 else 0] for i in range(n)],
+        **columns,
+    }
+    lines = io.StringIO()
+    csv.writer(lines).writerows([table, *zip(*table.values(), strict=True)])
+    return write(tmp_path, lines.getvalue())
+
+
+def rows_of(path):
+    with open(path, newline="", encoding="utf-8") as lines:
+        return list(csv.DictReader(lines))
+
+
+FIT = ("--sensitive", "sex", "--clusters", "2")
+
+
+def fit(tmp_path, table, *arguments):
+    return rawlsian("fit", table, *FIT, "--out", tmp_path / "labels.csv", *arguments)
+
+
+def fails(done, code, *texts):
+    """One line on standard error, the exit code, and no traceback."""
+    assert done.exit_code == code, done.output
+    lines = done.stderr.strip().splitlines()
+    assert len(lines) == 1, done.stderr
+    assert lines[0].startswith("Error: ")
+    for text in texts:
+        assert text in lines[0]
+
+
+# --- fit -----------------------------------------------------------------------------
+
+
+def test_fit_writes_all_rows_in_their_order_with_the_identifier(tmp_path):
+    table = few_people(tmp_path)
+
+    done = fit(tmp_path, table)
+
+    assert done.exit_code == 0, done.output
+    written = rows_of(tmp_path / "labels.csv")
+    assert [row["row"] for row in written] == [str(i + 1) for i in range(60)]
+    assert [row["id"] for row in written] == [f"P{i:03d}" for i in range(60)]
+    assert {row["cluster"] for row in written} == {"0", "1"}
+    assert {row["not_clustered"] for row in written} == {""}
+
+
+def test_what_was_not_clustered_is_listed_with_its_reason(tmp_path):
+    jobs = ["cook", "smith", ""] * 20
+    table = few_people(tmp_path, job=jobs)
+
+    done = fit(tmp_path, table, "--missing", "drop")
+
+    assert "20 rows are not clustered, the first is row 3 (missing: job)" in done.stdout
+    written = rows_of(tmp_path / "labels.csv")
+    assert [row["cluster"] == "" for row in written] == [job == "" for job in jobs]
+    assert {row["not_clustered"] for row in written[2::3]} == {"missing: job"}
+
+
+def test_fit_says_what_is_clustered_on_and_what_is_not(tmp_path):
+    done = fit(tmp_path, few_people(tmp_path, born=["1999-12-31", "2001-01-01"] * 30))
+
+    assert "Clustered on 2: age (number), job (category)." in done.stdout
+    assert "Not clustered on id: an identifier" in done.stdout
+    assert "Not clustered on sex: sensitive" in done.stdout
+    assert "Not clustered on born: dates" in done.stdout
+
+
+def test_what_fit_tells_is_what_an_audit_of_its_labels_finds(tmp_path):
+    out = tmp_path / "labels.csv"
+    done = rawlsian(
+        "fit", PEOPLE, "--sensitive", "sex", "--clusters", 5, "--drop", "segment",
+        "--out", out, "--json",
+    )  # fmt: skip
+
+    told = json.loads(done.stdout)
+    prepared = prepare(read_table(PEOPLE), Roles(("sex",), drop=("segment",)), "error")
+    labels = [int(row["cluster"]) for row in rows_of(out)]
+    found = audit_arrays(
+        prepared.X, labels, prepared.groups[:, 0], max_distance=8, n_bootstrap=0
+    )
+    assert [each["after"] for each in told["groups"]] == pytest.approx(found.utilities)
+    assert told["overall"]["after"] == pytest.approx(found.overall)
+    assert told["least_advantaged"]["before"] == "Female"
+    before, after = (
+        [each[when] for each in told["groups"]] for when in ("before", "after")
+    )
+    assert min(after) > min(before)
+
+
+@pytest.mark.parametrize(
+    "method", ["R1", "R2", "batch", "kmeans-free", "kmeans-mean", "fair-lloyd"]
+)
+def test_every_method_serves_the_worst_off_no_worse(tmp_path, method):
+    done = fit(tmp_path, few_people(tmp_path), "--method", method, "--json")
+
+    told = json.loads(done.stdout)
+    before, after = (
+        min(each[when] for each in told["groups"]) for when in ("before", "after")
+    )
+    assert after >= before - 1e-12
+    assert told["method"] == method
+
+
+def test_the_same_seed_gives_the_same_files(tmp_path):
+    table = few_people(tmp_path)
+    contents = []
+    for _ in range(2):
+        done = fit(
+            tmp_path, table, "--force", "--save", tmp_path / "m.json",
+            "--frontier", tmp_path / "f.csv", "--seed", 3,
+        )  # fmt: skip
+        assert done.exit_code == 0, done.output
+        contents.append(
+            [
+                (tmp_path / name).read_bytes()
+                for name in ("labels.csv", "m.json", "f.csv")
+            ]
+        )
+
+    assert contents[0] == contents[1]
+
+
+def test_a_range_of_clusters_is_tried_and_the_choice_shown(tmp_path):
+    # Two clumps of ages far apart: two clusters have the best silhouette.
+    table = few_people(tmp_path, job=["cook"] * 60)
+
+    done = rawlsian("fit", table, "--sensitive", "sex", "--clusters", "2:5", "--json")
+
+    told = json.loads(done.stdout)
+    assert [each["n_clusters"] for each in told["tried"]] == [2, 3, 4, 5]
+    best = max(told["tried"], key=lambda each: each["silhouette"])
+    assert told["clusters"] == best["n_clusters"] == 2
+
+
+def test_parquet_goes_in_and_out(tmp_path):
+    table = read_table(str(few_people(tmp_path)))
+    content = {
+        name: column.levels[column.codes] for name, column in table.columns.items()
+    }
+    content["age"] = content["age"].astype(np.int64)
+    pyarrow.parquet.write_table(pyarrow.table(content), tmp_path / "people.parquet")
+
+    out = tmp_path / "labels.parquet"
+    done = rawlsian("fit", tmp_path / "people.parquet", *FIT, "--out", out)
+
+    assert done.exit_code == 0, done.output
+    written = pyarrow.parquet.read_table(out)
+    assert written.column_names == ["row", "id", "cluster", "not_clustered"]
+    assert written["id"].to_pylist() == content["id"].tolist()
+    assert set(written["cluster"].to_pylist()) == {0, 1}
+
+
+def test_a_table_may_come_from_standard_input(tmp_path):
+    content = few_people(tmp_path).read_bytes()
+
+    done = rawlsian("fit", "-", *FIT, "--json", input=content)
+
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["clusters"] == 2
+
+
+def test_the_frontier_file_has_the_labels_of_every_point(tmp_path):
+    done = fit(
+        tmp_path, few_people(tmp_path), "--frontier", tmp_path / "points.csv", "--json"
+    )
+
+    told = json.loads(done.stdout)
+    written = rows_of(tmp_path / "points.csv")
+    names = [name for name in written[0] if name.startswith("point_")]
+    assert len(names) == len(told["frontier"])
+    lowest = [min(point["utilities"].values()) for point in told["frontier"]]
+    assert lowest == sorted(lowest)
+    assert len(written) == 60
+
+
+def test_json_is_all_that_is_printed(tmp_path):
+    done = fit(tmp_path, few_people(tmp_path), "--json")
+
+    assert json.loads(done.stdout)["written"] == [str(tmp_path / "labels.csv")]
+
+
+# --- predict -------------------------------------------------------------------------
+
+
+def test_a_saved_model_gives_new_rows_their_cluster(tmp_path):
+    table = few_people(tmp_path)
+    fit(tmp_path, table, "--method", "kmeans-free", "--save", tmp_path / "m.json")
+
+    done = rawlsian(
+        "predict", tmp_path / "m.json", table, "--out", tmp_path / "again.csv"
+    )
+
+    # With free centers everyone is with the nearest, so that it is the same again.
+    assert done.exit_code == 0, done.output
+    assert rows_of(tmp_path / "again.csv") == rows_of(tmp_path / "labels.csv")
+    assert "60 of 60 rows have a cluster." in done.stdout
+    assert "How well each group is served" in done.stdout
+
+
+def test_a_model_holds_nothing_that_could_run(tmp_path):
+    fit(tmp_path, few_people(tmp_path), "--save", tmp_path / "m.json")
+
+    assert json.loads((tmp_path / "m.json").read_text())["format"] == "rawlsian-model"
+
+
+def test_predict_leaves_out_what_it_is_told_to(tmp_path):
+    fit(tmp_path, few_people(tmp_path), "--save", tmp_path / "m.json")
+    table = write(tmp_path, "age,job\n30,cook\n,cook\n50,pilot\n", "new.csv")
+    out = tmp_path / "new-labels.csv"
+
+    refused = rawlsian("predict", tmp_path / "m.json", table, "--out", out)
+    done = rawlsian(
+        "predict", tmp_path / "m.json", table, "--out", out,
+        "--missing", "drop", "--unknown", "drop",
+    )  # fmt: skip
+
+    fails(refused, 1, "--missing drop")
+    assert done.exit_code == 0, done.output
+    assert [row["not_clustered"] for row in rows_of(out)] == [
+        "", "missing: age", "unknown value: job",
+    ]  # fmt: skip
+
+
+# --- audit ---------------------------------------------------------------------------
+
+
+def test_audit_tells_what_the_library_finds(tmp_path):
+    done = rawlsian(
+        "audit", PEOPLE, "--sensitive", "sex", "--labels", "segment", "--json"
+    )
+
+    told = json.loads(done.stdout)
+    prepared = prepare(read_table(PEOPLE), Roles(("sex",), labels="segment"), "error")
+    segments = [int(row["segment"][1:]) - 1 for row in rows_of(PEOPLE)]
+    found = audit_arrays(
+        prepared.X, segments, prepared.groups[:, 0], max_distance=8, random_state=0
+    )
+    assert told["least_advantaged"] == found.least_advantaged
+    assert [each["utility"] for each in told["groups"]] == pytest.approx(
+        found.utilities
+    )
+    assert told["gap_interval"] == pytest.approx(found.gap_interval)
+    assert told["ratio"] == pytest.approx(found.ratio)
+    assert sum(told["shortfalls"].values()) == pytest.approx(
+        found.overall - found.utilities.min()
+    )
+
+
+def test_audit_prints_groups_ratio_and_the_clusters_that_hurt_most():
+    done = rawlsian("audit", PEOPLE, "--sensitive", "sex", "--labels", "segment")
+
+    assert done.exit_code == 0, done.output
+    text = " ".join(done.stdout.split())
+    assert "Female is served worst" in text
+    assert "at least four fifths" in text
+    assert "Clusters that hurt Female most" in text
+    assert "95% interval" in text
+
+
+def test_audit_takes_intersections():
+    done = rawlsian(
+        "audit", PEOPLE, "--sensitive", "sex", "--sensitive", "race", "--labels",
+        "segment", "--json",
+    )  # fmt: skip
+
+    told = json.loads(done.stdout)
+    assert "Female, Black" in [each["group"] for each in told["groups"]]
+    assert any("Fewer than 10 people" in remark for remark in told["remarks"])
+
+
+def test_clusters_of_any_name_can_be_audited(tmp_path):
+    segments = ["[bold]gold", "silver"] * 30
+    done = rawlsian(
+        "audit", few_people(tmp_path, segment=segments), "--sensitive", "sex",
+        "--labels", "segment",
+    )  # fmt: skip
+
+    assert done.exit_code == 0, done.output
+    assert "[bold]gold" in done.stdout or "silver" in done.stdout
+
+
+# --- Pages ---------------------------------------------------------------------------
+
+
+def test_the_page_of_a_fit_says_what_changed(tmp_path):
+    page = tmp_path / "page.html"
+
+    done = fit(tmp_path, few_people(tmp_path), "--report", page)
+
+    assert done.exit_code == 0, done.output
+    text = page.read_text()
+    assert "The lowest group utility goes from" in text
+    assert "The trade-off" in text
+    assert page.stat().st_size < 3_000_000
+
+
+def test_the_page_of_an_audit_says_who_is_served_worst(tmp_path):
+    page = tmp_path / "page.html"
+
+    done = rawlsian(
+        "audit", PEOPLE, "--sensitive", "sex", "--labels", "segment", "--report", page
+    )
+
+    assert done.exit_code == 0, done.output
+    assert "Female is served worst" in page.read_text()
+
+
+def test_a_column_named_script_is_escaped_on_the_page(tmp_path):
+    name = "<script>alert(1)</script>"
+    table = few_people(tmp_path, **{name: ["</script><b>", "y"] * 30})
+    page = tmp_path / "page.html"
+
+    done = fit(tmp_path, table, "--report", page)
+
+    assert done.exit_code == 0, done.output
+    text = page.read_text()
+    assert "alert(1)" in text
+    assert name not in text
+    assert "</script><b>" not in text
+
+
+# --- Hostile input -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "code", "texts"),
+    [
+        pytest.param("", 1, ["is empty"], id="an empty file"),
+        pytest.param("age,sex\n", 1, ["a header but no rows"], id="a header only"),
+        pytest.param(
+            "age,sex\n1,f\n1,m\n1,f\n", 1, ["no column is left to cluster on", "age"],
+            id="constant columns",
+        ),
+        pytest.param(
+            "age,age,sex\n1,2,f\n3,4,m\n", 1, ["two columns are called 'age'"],
+            id="two columns of one name",
+        ),
+        pytest.param(
+            "age,job,sex\n1,é,f\n2,é,m\n".encode("latin-1"), 1,
+            ["not utf-8", "line 2", "--encoding latin-1"], id="latin-1 bytes",
+        ),
+        pytest.param(
+            "age,sex\nInfinity,f\n2,m\n3,f\n", 1, ["'age'", "infinity", "row 1"],
+            id="infinity",
+        ),
+        pytest.param(
+            "age,sex\n1,f\n2,m\nx,f\n4,m\n", 1, ["'age' holds numbers", "'x' in row 3"],
+            id="mixed types",
+        ),
+        pytest.param(
+            "born,sex\n2001-01-01,f\n2002-02-02,m\n2003-03-03,f\n", 1,
+            ["no column is left", "dates"], id="dates only",
+        ),
+        pytest.param(
+            "age,sex\n1,f\n,m\n3,f\n", 1,
+            ["1 of 3 rows", "age (1)", "--missing drop", "--missing category"],
+            id="missing values",
+        ),
+        pytest.param(
+            "age,x,sex\n1,1,f\n1,1,m\n1,1,m\n2,2,f\n1,1,f\n".replace("2,2", "1,1"), 1,
+            ["no column is left"], id="rows that are all alike",
+        ),
+        pytest.param(
+            "age\n1\n2\n3\n", 2, ["--sensitive names 'sex'"], id="no such column"
+        ),
+        pytest.param(
+            "age,sex\n1,f\n2,m,3\n", 1, ["3 value(s) in row 3"], id="a ragged row"
+        ),
+        pytest.param(b"\x00\x01\x02\x03", 1, ["is not text"], id="no table at all"),
+    ],
+)  # fmt: skip
+def test_a_table_that_cannot_be_used_gets_one_clear_line(
+    tmp_path, content, code, texts
+):
+    done = fit(tmp_path, write(tmp_path, content))
+
+    fails(done, code, *texts)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["table.csv"]
+
+
+def test_a_wrong_delimiter_is_told_with_the_right_one(tmp_path):
+    table = write(tmp_path, "age;sex\n1;f\n2;m\n")
+
+    fails(fit(tmp_path, table, "--delimiter", ","), 1, "'age;sex'", "--delimiter ';'")
+    assert fit(tmp_path, table).exit_code == 0
+
+
+def test_latin_1_is_read_when_it_is_named(tmp_path):
+    content = "age,job,sex\n1,é,f\n2,à,m\n3,é,f\n4,à,m\n".encode("latin-1")
+
+    done = fit(tmp_path, write(tmp_path, content), "--encoding", "latin-1")
+
+    assert done.exit_code == 0, done.output
+
+
+def test_more_clusters_than_rows_is_wrong_use(tmp_path):
+    done = rawlsian("fit", few_people(tmp_path), "--sensitive", "sex", "--clusters", 61)
+
+    fails(done, 2, "--clusters 61 is more than the 60 rows")
+
+
+def test_more_clusters_than_different_rows_is_wrong_use(tmp_path):
+    table = few_people(tmp_path, age=[1, 2] * 30, job=["cook"] * 60)
+
+    done = rawlsian("fit", table, "--sensitive", "sex", "--clusters", 3)
+
+    fails(done, 2, "more than the 2 different rows")
+
+
+def test_one_group_is_remarked_upon(tmp_path):
+    done = fit(
+        tmp_path, few_people(tmp_path, sex=["f"] * 60), "--report", tmp_path / "p.html"
+    )
+
+    assert done.exit_code == 0, done.output
+    assert "Everyone is in one group, 'f'" in done.stdout
+
+
+def test_a_group_of_one_row_is_remarked_upon(tmp_path):
+    table = few_people(tmp_path, sex=["f"] + ["m"] * 59)
+
+    done = fit(tmp_path, table, "--report", tmp_path / "p.html")
+
+    assert done.exit_code == 0, done.output
+    assert "Fewer than 10 people are in f" in done.stdout
+
+
+def test_constant_columns_are_named_and_left_out(tmp_path):
+    done = fit(tmp_path, few_people(tmp_path, country=["x"] * 60))
+
+    assert "Not clustered on country: has the same value in all rows" in done.stdout
+
+
+def test_ten_thousand_categories_are_named_and_left_out(tmp_path):
+    n = 30_000
+    streets = [f"street {i % 10_000}" for i in range(n)]
+
+    done = fit(tmp_path, few_people(tmp_path, n, street=streets), "--method", "batch")
+
+    assert done.exit_code == 0, done.output
+    text = " ".join(done.stdout.split())
+    assert "Not clustered on street: 10,000 different texts" in text
+
+
+def test_a_label_column_with_one_cluster_can_be_audited(tmp_path):
+    table = few_people(tmp_path, segment=["all"] * 60)
+
+    done = rawlsian(
+        "audit", table, "--sensitive", "sex", "--labels", "segment",
+        "--report", tmp_path / "p.html",
+    )  # fmt: skip
+
+    assert done.exit_code == 0, done.output
+    assert "cluster all" in done.stdout
+
+
+def test_formulas_are_written_back_as_text(tmp_path):
+    names = [f"=cmd|' /C calc'!A{i}" for i in range(60)]
+
+    fit(tmp_path, few_people(tmp_path, id=names))
+
+    assert [row["id"] for row in rows_of(tmp_path / "labels.csv")] == [
+        f"'{name}" for name in names
+    ]
+
+
+def test_negative_numbers_are_not_taken_for_formulas(tmp_path):
+    fit(tmp_path, few_people(tmp_path, id=[-i for i in range(60)]))
+
+    assert [row["id"] for row in rows_of(tmp_path / "labels.csv")][:2] == ["0", "-1"]
+
+
+def test_a_file_that_is_there_is_replaced_only_by_force(tmp_path):
+    table, out = few_people(tmp_path), tmp_path / "labels.csv"
+    out.write_text("precious")
+
+    done = fit(tmp_path, table)
+
+    fails(done, 2, "is there already", "--force")
+    assert out.read_text() == "precious"
+    assert fit(tmp_path, table, "--force").exit_code == 0
+    assert out.read_text() != "precious"
+
+
+def test_a_folder_that_is_not_there_is_told_before_any_work(tmp_path):
+    done = rawlsian(
+        "fit", few_people(tmp_path), *FIT, "--out", tmp_path / "nowhere" / "labels.csv"
+    )
+
+    fails(done, 2, "cannot be written (No such file or directory)")
+
+
+def test_a_full_disk_leaves_the_old_file_and_no_part_of_the_new(tmp_path, monkeypatch):
+    table, out = few_people(tmp_path), tmp_path / "labels.csv"
+    out.write_text("precious")
+
+    def full(*arguments):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("os.replace", full)
+
+    fails(fit(tmp_path, table, "--force"), 1, "No space left on device", "nothing was")
+    assert out.read_text() == "precious"
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "labels.csv",
+        "table.csv",
+    ]
+
+
+def test_a_limit_on_file_sizes_leaves_no_part_of_a_file(tmp_path):
+    """The same for real, in a process that may write 200 bytes to a file."""
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))
+
+    table = few_people(tmp_path)
+    # Compiled kernels cannot be cached then, which numba tells; so k-means alone.
+    command = [
+        sys.executable, "-m", "rawlsian", "predict", tmp_path / "m.json", table,
+        "--out", tmp_path / "labels.csv",
+    ]  # fmt: skip
+    fit(tmp_path, table, "--save", tmp_path / "m.json", "--force")
+    (tmp_path / "labels.csv").unlink()
+    done = subprocess.run(
+        command, preexec_fn=limit, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 1, done.stderr
+    assert "could not be written" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m.json", "table.csv"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "texts"),
+    [
+        (["--clusters", "five"], ["--clusters must be a number", "'five'"]),
+        (["--clusters", "5:2"], ["--clusters must be a number", "'5:2'"]),
+        (["--method", "magic"], ["--method must be one of rawls", "'magic'"]),
+        (["--missing", "guess"], ["--missing must be one of error, drop, category"]),
+        (["--out", "labels.xlsx"], ["must end in .csv, .tsv or .parquet"]),
+        (["--seed", "-1"], ["--seed must be a number from 0"]),
+        (["--drop", "shoe"], ["--drop names 'shoe'", "its columns are id, age"]),
+        (["--drop", "sex"], ["'sex' is given by both"]),
+        (["--encoding", "klingon"], ["--encoding 'klingon' is not known"]),
+    ],
+)
+def test_wrong_use_is_told_in_one_line(tmp_path, arguments, texts):
+    done = rawlsian("fit", few_people(tmp_path), *FIT, *arguments)
+
+    fails(done, 2, *texts)
+
+
+def test_a_table_that_is_not_there_is_wrong_use(tmp_path):
+    fails(fit(tmp_path, tmp_path / "nothing.csv"), 2, "cannot read", "No such file")
+
+
+def test_debug_shows_the_traceback(tmp_path):
+    done = fit(tmp_path, write(tmp_path, ""), "--debug")
+
+    assert "is empty" in str(done.exception)
+
+
+def test_ctrl_c_keeps_what_was_reached(tmp_path, monkeypatch):
+    from rawlsian import _traverse
+
+    select, calls = _traverse.select, []
+
+    def interrupted(*arguments):
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return select(*arguments)
+
+    monkeypatch.setattr(_traverse, "select", interrupted)
+
+    done = rawlsian(
+        "fit", PEOPLE, "--sensitive", "sex", "--clusters", 5, "--method", "R1",
+        "--out", tmp_path / "labels.csv",
+    )  # fmt: skip
+
+    assert done.exit_code == 130
+    assert "stopped on the way" in done.stderr
+    assert len(rows_of(tmp_path / "labels.csv")) == 1000
+
+
+def test_ctrl_c_before_there_is_anything_writes_nothing(tmp_path, monkeypatch):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rawlsian.table._analysis.plain", interrupted)
+
+    done = fit(tmp_path, few_people(tmp_path))
+
+    assert done.exit_code == 130
+    assert done.stderr.strip().splitlines()[-1] == "stopped; nothing was written."
+    assert not (tmp_path / "labels.csv").exists()
+
+
+@pytest.mark.parametrize("command", ["audit", "fit", "predict", "study"])
+def test_every_command_helps_with_an_example(command):
+    done = rawlsian(command, "--help")
+
+    assert done.exit_code == 0
+    assert "Example" in done.stdout
+    assert f"rawlsian {command}" in done.stdout
