@@ -151,6 +151,26 @@ def test_the_sample_shown_is_the_one_nearest_to_the_papers_iterations(results):
     assert "nearest to the paper's 261" in results["existence"]["sample_chosen_by"]
 
 
+def test_the_page_of_the_study_has_every_walk_and_the_proved_bound(quick, results):
+    page = (quick[0] / "page.html").read_text()
+
+    start = page.index('<script type="application/json" id="data">')
+    contents, _ = json.JSONDecoder().raw_decode(page[page.index("{", start) :])
+    assert [way["title"].split(":")[0] for way in contents["ways"][:4]] == [
+        "rawls", "R1", "R2", "batch",
+    ]  # fmt: skip
+    assert contents["ways"][4]["kind"] == "frontier"
+    ends = results["beyond"]["shown"]["paths"]
+    for way, name in zip(
+        contents["ways"], ("rawls", "R1", "R2", "batch"), strict=False
+    ):
+        for g, group in enumerate(contents["groups"]):
+            assert way["utilities"][-1][g] == pytest.approx(ends[name][group][-1])
+    shown = results["existence"]["sample_seed"]
+    row = next(r for r in results["beyond"]["rows"] if r["seed"] == shown)
+    assert contents["bound"][1] == row["proved"]
+
+
 def test_every_figure_is_there_as_png_and_svg(quick):
     folder = quick[0] / "figures"
 
@@ -230,7 +250,8 @@ class StopAfter:
 def test_a_stopped_study_leaves_what_it_finished_readable(tmp_path):
     stale = tmp_path / "figures" / "figure4_iterations.png"
     stale.parent.mkdir()
-    stale.write_text("of an earlier study")
+    for file in (stale, tmp_path / "page.html"):
+        file.write_text("of an earlier study")
 
     with pytest.raises(KeyboardInterrupt):
         run_study(
@@ -242,6 +263,7 @@ def test_a_stopped_study_leaves_what_it_finished_readable(tmp_path):
     assert "2 of 6 stages are here" in (tmp_path / "report.md").read_text()
     figures = sorted(file.name for file in (tmp_path / "figures").iterdir())
     assert figures == ["figure1_existence.png", "figure1_existence.svg"]
+    assert not (tmp_path / "page.html").exists()
 
 
 def test_ctrl_c_is_told_in_one_line(tmp_path, monkeypatch):
@@ -475,7 +497,7 @@ def test_pairs_of_one_move_that_is_useless_alone_are_told_apart():
         def labels(self, run):
             return case.labels
 
-    sample = _stages.Sample(0, case.X, case.groups, 10.0)
+    sample = _stages.Sample(0, case.X, case.groups, 10.0, np.arange(len(case.X)))
     start = _stages.Start(np.arange(1), 0, 0)
     counts = _stages.count_pairs(
         _stages.Explored(sample, Runs(), {"filtered": start}, 0.0), "filtered"

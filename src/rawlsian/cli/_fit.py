@@ -203,7 +203,8 @@ class _Outputs(NamedTuple):
 
     def write(self, done: _Done, screen: Screen, written: list[str]) -> Frontier | None:
         """Write them, the quickest first; give the trade-off if it was searched."""
-        from rawlsian.table import _analysis, _pages
+        from rawlsian.report._ways import frontier_labels
+        from rawlsian.table import _analysis
 
         fitted = done.fitted
         problem, n_clusters = fitted.problem, fitted.n_clusters
@@ -219,7 +220,7 @@ class _Outputs(NamedTuple):
         screen.tell("searching the trade-off")
         found, n_searched = _analysis.trade_off(problem, n_clusters, done.seed)
         if self.frontier is not None:
-            points = _pages.frontier_labels(found, problem, fitted.before.labels)
+            points = frontier_labels(found, problem, fitted.before.labels)
             columns = {f"point_{j}": labels for j, labels in enumerate(points)}
             _write_labels(self.frontier, done.source, columns)
             written.append(self.frontier)

@@ -29,7 +29,8 @@ TITLES = {
 
 def study(
     out: Annotated[
-        str, typer.Option(help="Folder for results.json, report.md and figures.")
+        str,
+        typer.Option(help="Folder for results.json, report.md, page.html and figures."),
     ] = "rawlsian-study",
     runs: Annotated[
         int, typer.Option(help="k-means runs on each sample, 1 or more.")
@@ -79,8 +80,9 @@ def study(
         fail(f"stopped; {_finished(screen, out)}", STOPPED)
     seconds, folder = time.perf_counter() - began, Path(out)
     typer.echo(
-        f"Done in {seconds:.0f} s. Read {folder / 'report.md'}; figures are in "
-        f"{folder / 'figures'}, all numbers in {folder / 'results.json'}."
+        f"Done in {seconds:.0f} s. Read {folder / 'report.md'}, explore "
+        f"{folder / 'page.html'}; figures are in {folder / 'figures'}, all numbers in "
+        f"{folder / 'results.json'}."
     )
 
 

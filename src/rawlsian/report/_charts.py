@@ -25,9 +25,11 @@ GROUP_COLOURS = (
     "#56B4E9", "#CC79A7", "#999999", "#F0E442",
 )  # fmt: skip
 GROUP_DASHES = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3), (4, 2), (12, 3), (1, 3))
-WAY_COLOURS = ("#0072B2", "#CC79A7", "#009E73", "#E69F00")
-WAY_DASHES = ((1, 0), (6, 3), (2, 2), (9, 3, 2, 3))
-WAY_SHAPES = ("circle", "square", "triangle-up", "cross")
+WAY_COLOURS = ("#0072B2", "#CC79A7", "#009E73", "#E69F00", "#56B4E9", "#7F7F7F")
+WAY_DASHES = ((1, 0), (6, 3), (2, 2), (9, 3, 2, 3), (12, 3), (4, 2))
+WAY_SHAPES = (
+    "circle", "square", "triangle-up", "cross", "triangle-down", "triangle-right",
+)  # fmt: skip
 NOW, EQUAL = "#D55E00", "#999999"
 # Of the restarts, over all panels.
 N_CLOUD = 2000

@@ -60,7 +60,9 @@ def in_units(attribute: Attribute, mean: float) -> float | None:
     if attribute.level is None:
         value = attribute.lowest + attribute.spread * mean
     else:
-        value = 100 * mean / attribute.spread if attribute.spread else 0.0
+        share = mean / attribute.spread if attribute.spread else 0.0
+        # Sums from which rows were taken again do not come back to 0 exactly.
+        value = 100 * round(min(max(share, 0.0), 1.0), 9)
     # Digits that nobody reads would be half of the page's numbers.
     return float(f"{value:.7g}") if isfinite(value) else None
 

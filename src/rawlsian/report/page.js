@@ -99,6 +99,8 @@
     circle: "M3,0A3,3,0,1,1,-3,0A3,3,0,1,1,3,0Z",
     square: "M-3.5,-3.5h7v7h-7Z",
     "triangle-up": "M0,-4L4,3.5H-4Z",
+    "triangle-down": "M0,4L4,-3.5H-4Z",
+    "triangle-right": "M4,0L-3.5,4V-4Z",
     cross: "M-4,-1.3h2.7v-2.7h2.6v2.7h2.7v2.6h-2.7v2.7h-2.6v-2.7h-2.7Z",
     diamond: "M0,-6L5,0L0,6L-5,0Z",
   };

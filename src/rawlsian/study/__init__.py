@@ -22,8 +22,10 @@ from typing import Any, NamedTuple
 from rawlsian._files import write_whole
 from rawlsian._version import __version__
 from rawlsian.plotting import require_matplotlib
+from rawlsian.report import require_altair, write_page
 from rawlsian.study import _beyond, _data, _stages
 from rawlsian.study._claims import PAPER_ITERATIONS, check_claims
+from rawlsian.study._page import study_page
 from rawlsian.study._report import write_report
 from rawlsian.study._stages import FILTERED, OPERATORS, UNFILTERED, Explored
 
@@ -115,8 +117,9 @@ def run_study(
     config : StudyConfig, default=None
         What to study; ``None`` is the whole default study, some minutes.
     out : str or path, default=None
-        Folder for ``results.json``, ``report.md`` and ``figures/``, written whole
-        after each stage. ``None`` writes nothing and needs no matplotlib.
+        Folder for ``results.json``, ``report.md``, ``page.html`` and ``figures/``,
+        written whole after each stage. ``None`` writes nothing and needs neither
+        matplotlib nor altair.
     callback : callable, default=None
         Called with a :class:`Progress` now and then.
 
@@ -166,7 +169,10 @@ def run_study(
     tell("traversals", len(OPERATORS), len(OPERATORS))
     _walk_everywhere(explored, results, tell)
     tell("samples", config.samples, config.samples)
-    results["beyond"] = _beyond_the_paper(explored, shown, tell)
+    ways = _beyond.ways_of(shown)
+    results["beyond"] = _beyond_the_paper(explored, shown.sample, ways, tell)
+    if folder is not None:
+        folder.page = write_page(study_page(adult, shown, ways, results["beyond"]))
     tell("beyond", config.samples, config.samples)
     results["claims"] = check_claims(results)
     tell("claims", 1, 1)
@@ -283,7 +289,7 @@ def _walk_everywhere(
 
 
 def _beyond_the_paper(
-    explored: list[Explored], shown: Explored, tell: Tell
+    explored: list[Explored], shown: _data.Sample, ways: _beyond.Ways, tell: Tell
 ) -> dict[str, Any]:
     """Stage 5: what reaches further, and how much is left."""
     rows: list[dict[str, Any]] = []
@@ -294,7 +300,7 @@ def _beyond_the_paper(
     return {
         "methods": list(_beyond.METHODS),
         "proved_rows": _beyond.PROVED_ROWS,
-        "shown": _beyond.show(shown),
+        "shown": _beyond.show(shown, ways),
         "rows": rows,
     }
 
@@ -304,7 +310,9 @@ class _Folder:
 
     def __init__(self, path: Path) -> None:
         require_matplotlib()
+        require_altair()
         self.path = path
+        self.page: str | None = None
         if path.exists() and not path.is_dir():
             raise OutputFolderError(
                 f"the output folder {str(path)!r} is a file; name another folder."
@@ -331,6 +339,10 @@ class _Folder:
             if first_stage == stage:
                 for ending, content in draw(name, results).items():
                     self._write(f"figures/{name}.{ending}", content)
+        if self.page is None:
+            (self.path / "page.html").unlink(missing_ok=True)
+        else:
+            self._write("page.html", self.page.encode())
         self._write("report.md", write_report(results).encode())
         self._write("results.json", _as_json(results).encode())
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rawlsian._frontier import frontier
+from rawlsian._frontier import Frontier, frontier
 from rawlsian._kmeans import RawlsianKMeans
-from rawlsian._traverse import traverse
+from rawlsian._traverse import Trajectory, traverse
 from rawlsian.bounds import group_bound, proved_bound
 from rawlsian.study._data import Sample
 from rawlsian.study._stages import FILTERED, SAME, UNFILTERED, Explored, path
@@ -55,18 +55,32 @@ def compare(explored: Explored) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def show(explored: Explored) -> dict[str, Any]:
-    """What is drawn of the sample shown: ways, the solver's points, the frontier."""
+class Ways(NamedTuple):
+    """Where walks lead from the start, and the trade-off."""
+
+    labels: NDArray[np.int32]
+    walks: dict[str, Trajectory]
+    frontier: Frontier
+
+
+def ways_of(explored: Explored) -> Ways:
+    """The walks of the sample shown, and its frontier."""
     sample, start = explored.sample, start_of(explored)
     labels = explored.restarts.labels(explored.starts[start].utilitarian)
-    n_clusters = int(labels.max()) + 1
     points = frontier(
-        sample.X, sample.sex, n_clusters=n_clusters, max_distance=sample.max_distance,
-        random_state=sample.seed,
+        sample.X, sample.sex, n_clusters=int(labels.max()) + 1,
+        max_distance=sample.max_distance, random_state=sample.seed,
     )  # fmt: skip
+    walks = {name: _walk(sample, labels, name)[0] for name in WALKS}
+    return Ways(labels, walks, points)
+
+
+def show(sample: Sample, ways: Ways) -> dict[str, Any]:
+    """What is drawn of the sample shown: ways, the solver's points, the frontier."""
+    points, n_clusters = ways.frontier, int(ways.labels.max()) + 1
     columns = zip(map(str, points.groups), points.utilities.T.tolist(), strict=True)
     return {
-        "paths": {name: path(_walk(sample, labels, name)[0]) for name in WALKS},
+        "paths": {name: path(walk) for name, walk in ways.walks.items()},
         "solutions": {
             name: _solve(sample, n_clusters, centers)["point"]
             for name, centers in SOLVERS.items()

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from rawlsian.datasets import load_adult
 from rawlsian.datasets._adult import CATEGORICAL, COLUMNS, CONTINUOUS, draw_rows
+from rawlsian.preprocessing import HOT
+from rawlsian.report import Attribute
 
 EXAMPLES_A_CLASS = 500
 MINORITY, MAJORITY = "Female", "Male"
@@ -26,6 +28,8 @@ class Adult(NamedTuple):
     sex: NDArray[Any]
     income: NDArray[Any]
     max_distance: float
+    line_numbers: NDArray[np.int64]
+    attributes: tuple[Attribute, ...]
 
 
 class Sample(NamedTuple):
@@ -35,12 +39,28 @@ class Sample(NamedTuple):
     X: NDArray[np.float64]
     sex: NDArray[Any]
     max_distance: float
+    line_numbers: NDArray[np.int64]
 
 
 def load() -> Adult:
     """The whole of Adult, as the paper prepared it."""
     adult = load_adult()
-    return Adult(adult.data, adult.sensitive_features, adult.target, adult.max_distance)
+    attributes = [
+        *(_number(name, adult.table[name]) for name in CONTINUOUS),
+        *(
+            Attribute(name, str(level), 0.0, HOT)
+            for name in CATEGORICAL
+            for level in np.unique(adult.table[name])
+        ),
+    ]
+    return Adult(
+        adult.data, adult.sensitive_features, adult.target, adult.max_distance,
+        adult.line_numbers, tuple(attributes),
+    )  # fmt: skip
+
+
+def _number(name: str, column: NDArray[Any]) -> Attribute:
+    return Attribute(name, None, float(column.min()), float(np.ptp(column)))
 
 
 def describe(adult: Adult) -> dict[str, Any]:
@@ -78,8 +98,9 @@ def samples_with_the_split(adult: Adult, seed: int) -> Iterator[Sample | None]:
         rows = draw_rows(adult.income, EXAMPLES_A_CLASS, sample_seed)
         if is_minority[rows].sum() == MINORITY_IN_SAMPLE:
             yield Sample(
-                sample_seed, adult.X[rows], adult.sex[rows], adult.max_distance
-            )
+                sample_seed, adult.X[rows], adult.sex[rows], adult.max_distance,
+                adult.line_numbers[rows],
+            )  # fmt: skip
         else:
             yield None
 

@@ -10,26 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rawlsian._frontier import Frontier
-from rawlsian._many_moves import renumbering
 from rawlsian._problem import Problem
-from rawlsian._traverse import Trajectory
 from rawlsian.metrics import Audit
 from rawlsian.report import Page, Way
-from rawlsian.table._analysis import Fitted, with_centers
+from rawlsian.report._ways import (
+    LIMITS,
+    TRADE_OFF,
+    UTILITY,
+    frontier_way,
+    small,
+    trajectory_way,
+)
+from rawlsian.table._analysis import Fitted
 from rawlsian.table._columns import Roles
 from rawlsian.table._prepare import Prepared, group_texts, identifier_of
 from rawlsian.table._read import Column, Table
 
-# Points of a trajectory that the slider stops at.
-MOST_POINTS = 60
-
-UTILITY = (
-    "Utility: each person's squared distance to the center of their cluster is taken "
-    "from {limit:g}, the largest squared distance that two people in this table can "
-    "have, and the mean is taken over a group. Higher is better; {limit:g} would be a "
-    "perfect fit. Every number column is scaled to the range from 0 to 1, and two "
-    "different categories are 1 apart, so that each column counts alike."
-)
 METHODS = {
     "rawls": "The start is the best of ten runs of k-means. From there people are "
     "reassigned, many at a time where that helps, one or two at a time, or by founding "
@@ -49,28 +45,9 @@ METHODS = {
     "as high as it finds, with the means of the clusters as centers; a person need "
     "not be in the cluster of the nearest one.",
 }
-TRADE_OFF = (
-    "The trade-off: clusterings between the best k-means found, which has the highest "
-    "overall utility, and the one that serves the worst-off group best. Of those "
-    "found, none is better than another on both counts. Centers may lie anywhere here, "
-    "and everyone is in the cluster of the nearest one."
-)
 SAMPLED = (
     " Its centers were searched on a sample of {rows:,} rows; the figures are those of "
     "all rows."
-)
-LIMITS = (
-    "These figures compare how closely clusters describe groups on average. They do "
-    "not tell whether what is done with the clusters is fair, whether the columns "
-    "measure what they should, or whether any one person is served well.",
-    "A group's mean hides differences within it, such as between young and old women. "
-    "Name several sensitive columns to look at their intersections, and mind how few "
-    "people are then in each.",
-    "Utility depends on which columns are in the table and how they are scaled, and "
-    "the ratio of two utilities on what a perfect fit counts. Compare figures of the "
-    "same table only.",
-    "A higher lowest utility usually costs others something; who pays is shown above. "
-    "Whether that is right is for the people concerned to decide, not for this page.",
 )
 
 
@@ -225,11 +202,6 @@ def _notes(prepared: Prepared) -> tuple[tuple[str, tuple[str, ...]], ...]:
 # --- Ways --------------------------------------------------------------------------
 
 
-def small(labels: NDArray[Any], n_clusters: int) -> NDArray[Any]:
-    """Labels in as few bytes as hold them."""
-    return labels.astype(np.min_scalar_type(n_clusters - 1))
-
-
 def _way(fitted: Fitted) -> Way:
     if fitted.trajectory is not None:
         title = f"From k-means, step by step ({fitted.method})"
@@ -242,55 +214,6 @@ def _way(fitted: Fitted) -> Way:
         np.array([end.utilities for end in ends]),
         np.array([end.overall for end in ends]),
         np.array([small(end.labels, fitted.n_clusters) for end in ends]),
-    )
-
-
-def trajectory_way(trajectory: Trajectory, title: str, n_clusters: int) -> Way:
-    """Some of its points: both ends, and what lies evenly between them."""
-    last = trajectory.n_iter
-    evenly = np.linspace(0, last, min(MOST_POINTS, last + 1))
-    steps = np.unique(evenly.round().astype(np.int64))
-    now = small(trajectory.start_labels, n_clusters)
-    labels = np.empty((len(steps), len(now)), now.dtype)
-    done = 0
-    for point, step in enumerate(steps):
-        for operation in trajectory.operations[done:step]:
-            now[operation.examples] = operation.targets
-        labels[point], done = now, int(step)
-    return Way(
-        title,
-        "trajectory",
-        steps,
-        trajectory.utilities[steps],
-        trajectory.overall[steps],
-        labels,
-    )
-
-
-def frontier_labels(
-    frontier: Frontier, problem: Problem, start: NDArray[Any]
-) -> NDArray[Any]:
-    """Labels of each point, numbered so that few rows seem to have moved."""
-    n_clusters = frontier.cluster_centers.shape[1]
-    labels = np.empty(
-        (len(frontier.overall), problem.n_samples), np.min_scalar_type(n_clusters - 1)
-    )
-    for point, centers in enumerate(frontier.cluster_centers):
-        found = with_centers(problem, centers).labels
-        start = renumbering(found, start, n_clusters)[found]
-        labels[point] = start
-    return labels
-
-
-def frontier_way(frontier: Frontier, problem: Problem, start: NDArray[Any]) -> Way:
-    """Every point of the trade-off."""
-    return Way(
-        "The trade-off, from the highest overall to the highest lowest utility",
-        "frontier",
-        np.arange(len(frontier.overall)),
-        frontier.utilities,
-        frontier.overall,
-        frontier_labels(frontier, problem, start),
     )
 
 
