@@ -25,7 +25,7 @@ def main() -> None:
         # Wrong use, as typer tells it, whose classes have moved from click to typer.
         if not hasattr(error, "format_message"):
             raise
-        _fail(f"{error.format_message()}; rawlsian --help tells more.")
+        _fail(f"{error.format_message().rstrip('.')}; rawlsian --help tells more.")
 
 
 def _fail(message: str) -> None:

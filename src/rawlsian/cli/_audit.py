@@ -96,7 +96,7 @@ def audit(
         check_page(report)
         _files.check_outputs([report], may_replace=force)
         roles = Roles(
-            tuple(sensitive),
+            tuple(dict.fromkeys(sensitive)),
             labels,
             identifier,
             tuple(drop or ()),

@@ -187,14 +187,16 @@ class Screen:
     """A bar for what is being done, on standard error, gone when it is finished."""
 
     def __init__(self) -> None:
+        console = Console(stderr=True)
         self.bars = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}"),
             BarColumn(),
             TextColumn("{task.fields[count]}"),
             TimeElapsedColumn(),
-            console=Console(stderr=True),
+            console=console,
             transient=True,
+            disable=not console.is_terminal,  # a file would get empty lines
         )
         self.task: TaskID | None = None
         self.stage = ""

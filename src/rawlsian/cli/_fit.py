@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
@@ -132,7 +133,7 @@ def fit(
         choose(method, "--method", METHODS)
         outputs.check(force)
         roles = Roles(
-            tuple(sensitive),
+            tuple(dict.fromkeys(sensitive)),
             None,
             identifier,
             tuple(drop or ()),
@@ -334,7 +335,7 @@ def _print_tried(
         [
             (
                 f"{one.n_clusters}{' *' if one.n_clusters == chosen else ''}",
-                f"{one.silhouette:.4f}",
+                f"{one.silhouette:.4f}" if isfinite(one.silhouette) else "none",
                 f"{one.overall:.4f}",
                 f"{one.lowest:.4f}",
                 names[one.least_advantaged],
@@ -396,7 +397,7 @@ def _as_json(
     }
     if tried:
         content["tried"] = [asdict(one) | {
-            "silhouette": one.silhouette if one.silhouette == one.silhouette else None,
+            "silhouette": one.silhouette if isfinite(one.silhouette) else None,
             "least_advantaged": names[one.least_advantaged],
         } for one in tried]  # fmt: skip
     if frontier is not None:

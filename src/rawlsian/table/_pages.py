@@ -235,8 +235,8 @@ def fit_summary(fitted: Fitted) -> tuple[str, str]:
         f"squared distance to its centers is {abs(nearer):.1%} "
         f"{'less' if nearer >= 0 else 'more'}.",
         f"Overall utility goes from {before.overall:.4f} to {after.overall:.4f}, and "
-        f"{moved:,} of {n_rows:,} people ({moved / n_rows:.1%}) are in another "
-        "cluster.",
+        f"{moved:,} of {n_rows:,} people ({moved / n_rows:.1%}) "
+        f"{'is' if moved == 1 else 'are'} in another cluster.",
     )
 
 
