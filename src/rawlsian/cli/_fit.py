@@ -145,7 +145,9 @@ def fit(
     if as_json:
         print_json(_as_json(done, frontier, written))
     else:
-        _print(Console(), done, frontier, written)
+        # A page shows the trade-off better than a table of its points would.
+        shown = None if trade_off is None else frontier
+        _print(Console(), done, shown, written)
     if done.fitted.is_interrupted:
         fail("stopped on the way: the clusters are those reached so far.", STOPPED)
 
