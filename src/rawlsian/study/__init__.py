@@ -118,7 +118,7 @@ def run_study(
         Folder for ``results.json``, ``report.md`` and ``figures/``, written whole
         after each stage. ``None`` writes nothing and needs no matplotlib.
     callback : callable, default=None
-        Called with a :class:`Progress` now and then.
+        Called with a ``Progress`` now and then.
 
     Returns
     -------
