@@ -145,7 +145,7 @@ class Assignment:
         """Group utilities if these examples were moved, without moving them.
 
         This is what an operator proposes. Examples that stay where they are may be
-        among them. Raises as :meth:`apply` does.
+        among them. Raises as ``apply`` does.
         """
         examples, targets = _whole_numbers(examples), _whole_numbers(targets)
         self._check_moves(examples, targets)

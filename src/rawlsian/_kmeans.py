@@ -334,7 +334,7 @@ class RawlsianKMeans(_CentersEstimator):
         and 12 times the square of the number of clusters, at most 10,000.
     max_distance : "auto" or float, default="auto"
         Utility is this less the mean squared distance; it changes nothing else.
-    bound : {"group", "proved"} or None, default=None
+    bound : "group", "proved" or None, default=None
         With which bound the result is compared: that of ``group_bound``, best known, or
         that of ``proved_bound``. Either takes longer than the search itself.
     max_iter : int, default=300

@@ -52,7 +52,7 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         The utility of a perfect fit. "auto" is the squared diagonal of the bounding
         box of X; with ``UnitDistanceEncoder`` pass its ``max_distance_``. It shifts
         all utilities alike and changes no label.
-    bound : {"group", "proved"} or None, default=None
+    bound : "group", "proved" or None, default=None
         With which bound the result is compared: that of ``group_bound``, best known, or
         that of ``proved_bound``. Either may take longer than the reassigning.
     max_iter : int, default=None

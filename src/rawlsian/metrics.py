@@ -79,7 +79,7 @@ def least_advantaged(
 ) -> Hashable:
     """Name of the group with the lowest utility; of several, the first by name.
 
-    Parameters are those of :func:`group_utilities`.
+    Parameters are those of ``group_utilities``.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def utility_gap(
     """Highest less lowest group utility; 0 when all groups are served alike.
 
     It does not depend on ``max_distance``. Other parameters are those of
-    :func:`group_utilities`.
+    ``group_utilities``.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def utility_ratio(
     0.8 as evidence of adverse impact. Read it so with care: the ratio depends on
     ``max_distance``, and a generous one brings any clustering close to 1.
 
-    Parameters are those of :func:`group_utilities`.
+    Parameters are those of ``group_utilities``.
 
     Examples
     --------
@@ -220,7 +220,7 @@ class Audit:
     ratio : float
         Lowest as a share of highest group utility; NaN if one is negative.
     passes_four_fifths : bool
-        Whether the ratio is at least 0.8. See :func:`utility_ratio` for a caveat.
+        Whether the ratio is at least 0.8. See ``utility_ratio`` for a caveat.
     cluster_sizes : ndarray of shape (n_clusters, n_groups)
         Members of each group in each cluster.
     cluster_utilities : ndarray of shape (n_clusters, n_groups)
@@ -344,7 +344,7 @@ def audit(
     Parameters
     ----------
     X, labels, sensitive_features, sample_weight, max_distance
-        As in :func:`group_utilities`.
+        As in ``group_utilities``.
     n_bootstrap : int, default=1000
         Number of resamples for the interval of the gap; 0 for no interval. They take
         about 10 s for a million rows.

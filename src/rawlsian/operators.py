@@ -1,7 +1,7 @@
 """Reassignment operators: what could be done next, and where it would lead.
 
 An operator is anything with a method ``generate(assignment)`` that yields blocks of
-:class:`Proposals`. ``R1`` and ``R2`` are the paper's.
+``Proposals``. ``R1`` and ``R2`` are the paper's.
 """
 
 from __future__ import annotations

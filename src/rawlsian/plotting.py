@@ -1,8 +1,8 @@
 """Figures of the utility space: each takes an axes of matplotlib and returns it.
 
 What is drawn is anything with ``groups``, ``utilities`` (a row a point, a column a
-group) and ``overall``: :class:`~rawlsian.Restarts`, :class:`~rawlsian.Trajectory`, or
-:class:`Points` made of numbers of your own.
+group) and ``overall``: ``Restarts``, ``Trajectory``, or
+``Points`` made of numbers of your own.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The page: one HTML file to explore clusterings with and to hand over.
 
 It needs no network and nothing installed but a browser. What is on it is described by
-a :class:`Page`; :func:`write_page` makes the file's text of that.
+a ``Page``; ``write_page`` makes the file's text of that.
 """
 
 from __future__ import annotations

@@ -121,7 +121,7 @@ def run_study(
         written whole after each stage. ``None`` writes nothing and needs neither
         matplotlib nor altair.
     callback : callable, default=None
-        Called with a :class:`Progress` now and then.
+        Called with a ``Progress`` now and then.
 
     Returns
     -------

@@ -1,0 +1,98 @@
+"""The pages say what the commands print; ``python tests/test_docs.py`` renews them.
+
+In a ``console`` block each command is run, all of a page in one folder, and what is
+shown below it is compared. In a ``sh`` block commands must only be possible.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from rawlsian.cli import app
+
+DOCS = Path(__file__).parent.parent / "docs"
+PAGES = sorted(page.name for page in DOCS.glob("*.md"))
+BLOCK = re.compile(r"^```(console|sh)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+WIDTH = {"COLUMNS": "80"}
+
+
+def parts_of(block):
+    """Each command of a console block, and what is shown below it."""
+    joined = block.replace("\\\n", "")
+    parts = re.split(r"^\$ ", joined, flags=re.MULTILINE)[1:]
+    return [part.partition("\n")[::2] for part in parts]
+
+
+def printed(command):
+    """What a command prints in 80 columns: its output, and errors if there are any."""
+    arguments = shlex.split(command)[1:]
+    done = CliRunner().invoke(app, arguments, env=WIDTH, prog_name="rawlsian")
+    lines = (done.stdout + done.stderr.strip()).splitlines()
+    return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def blocks(page, language):
+    text = (DOCS / page).read_text(encoding="utf-8")
+    return [body for kind, body in BLOCK.findall(text) if kind == language]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "console")])
+def test_commands_print_what_the_page_shows(page, tmp_path, monkeypatch):
+    shutil.copy(DOCS / "people.csv", tmp_path)
+    monkeypatch.chdir(tmp_path)
+
+    for block in blocks(page, "console"):
+        for command, shown in parts_of(block):
+            assert command.startswith("rawlsian ")
+            found = printed(command)
+            assert "should not happen" not in found
+            if shown:
+                assert found == shown, command
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "sh")])
+def test_commands_that_are_not_run_have_options_that_exist(page):
+    commands = get_command(app).commands
+
+    for block in blocks(page, "sh"):
+        for line in block.replace("\\\n", "").splitlines():
+            line = line.rpartition(" | ")[2].partition(" > ")[0]
+            if line.startswith("rawlsian "):
+                name, *arguments = shlex.split(line, comments=True)[1:]
+                context = commands[name].make_context(name, arguments)
+                assert not context.args
+
+
+def renew(page, folder):
+    """Write what the commands print into a page."""
+
+    def run(match):
+        if match[1] == "sh":
+            return match[0]
+        heads = re.findall(r"^\$ (?:.*\\\n)*.*\n", match[2], re.MULTILINE)
+        body = ""
+        for head, (command, shown) in zip(heads, parts_of(match[2]), strict=True):
+            found = printed(command)
+            body += head + (found if shown or len(heads) == 1 else "")
+        return f"```console\n{body}```"
+
+    os.chdir(folder)
+    text = (DOCS / page).read_text(encoding="utf-8")
+    (DOCS / page).write_text(BLOCK.sub(run, text), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    for name in PAGES:
+        if blocks(name, "console"):
+            with tempfile.TemporaryDirectory() as folder:
+                shutil.copy(DOCS / "people.csv", folder)
+                renew(name, folder)
