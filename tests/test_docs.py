@@ -11,12 +11,14 @@ import re
 import shlex
 import shutil
 import tempfile
+from inspect import ismodule
 from pathlib import Path
 
 import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
+import rawlsian
 from rawlsian.cli import app
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -70,6 +72,39 @@ def test_commands_that_are_not_run_have_options_that_exist(page):
                 name, *arguments = shlex.split(line, comments=True)[1:]
                 context = commands[name].make_context(name, arguments)
                 assert not context.args
+
+
+@pytest.mark.parametrize("name", ["audit", "fit", "predict"])
+def test_every_option_is_on_a_page(name):
+    text = "".join((DOCS / page).read_text() for page in ("audit.md", "fit.md"))
+
+    options = [option for each in get_command(app).commands[name].params
+               for option in each.opts if option.startswith("--")]  # fmt: skip
+
+    assert [each for each in options if f"`{each}" not in text] == []
+
+
+def test_every_public_name_is_on_the_page_of_the_api():
+    listed = re.findall(r"^::: rawlsian\.(\w+)$", (DOCS / "api.md").read_text(), re.M)
+    public = {
+        name
+        for name in rawlsian.__all__
+        if not name.startswith("_") and not ismodule(getattr(rawlsian, name))
+    }
+
+    assert sorted(listed) == sorted(public)
+
+
+def test_figures_of_the_choice_are_those_that_the_start_shows():
+    rows = re.findall(r"^\|.*\d\.\d{4}.*", (DOCS / "choosing.md").read_text(), re.M)
+    shown = (DOCS / "start.md").read_text()
+
+    assert len(rows) == 4
+    for row in rows:
+        women, men, everyone = re.findall(r"\d\.\d{4}", row)
+        assert re.search(f"{everyone}.*{women}.*{men}", shown) or (
+            re.search(f"Female .*{women}", shown) and re.search(f"Male .*{men}", shown)
+        )
 
 
 def renew(page, folder):
