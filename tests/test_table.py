@@ -194,6 +194,15 @@ def test_parquet_keeps_its_types(tmp_path):
     ]  # fmt: skip
 
 
+def test_texts_that_mean_missing_can_be_named_for_parquet_too(tmp_path):
+    content = pa.table({"job": ["cook", "?", "smith"]})
+    pyarrow.parquet.write_table(content, tmp_path / "t.parquet")
+
+    table = read_table(str(tmp_path / "t.parquet"), missing_texts=["?"])
+
+    assert values(table, "job") == ["cook", None, "smith"]
+
+
 def test_a_cut_parquet_file_is_refused(tmp_path):
     with pytest.raises(TableError, match="not a whole Parquet file"):
         table_of(tmp_path, b"PAR1 and no more", "t.parquet")

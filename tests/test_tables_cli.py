@@ -105,9 +105,9 @@ def test_fit_says_what_is_clustered_on_and_what_is_not(tmp_path):
     done = fit(tmp_path, few_people(tmp_path, born=["1999-12-31", "2001-01-01"] * 30))
 
     assert "Clustered on 2: age (number), job (category)." in done.stdout
-    assert "Not clustered on id: an identifier" in done.stdout
-    assert "Not clustered on sex: sensitive" in done.stdout
-    assert "Not clustered on born: dates" in done.stdout
+    assert "Left out: id (an identifier" in done.stdout
+    assert "Left out: sex (sensitive" in done.stdout
+    assert "Left out: born (dates" in done.stdout
 
 
 def test_what_fit_tells_is_what_an_audit_of_its_labels_finds(tmp_path):
@@ -218,6 +218,35 @@ def test_the_frontier_file_has_the_labels_of_every_point(tmp_path):
     assert len(written) == 60
 
 
+def test_a_column_that_may_hold_older_clusters_is_remarked_upon(tmp_path):
+    table = few_people(tmp_path, old_segment=["a", "b"] * 30)
+
+    done = fit(tmp_path, table)
+
+    text = " ".join(done.stdout.split())
+    assert "'old_segment' is clustered on; if it holds older clusters" in text
+
+
+def test_a_point_that_is_better_for_every_group_is_told(tmp_path):
+    done = rawlsian(
+        "fit", PEOPLE, "--sensitive", "sex", "--clusters", 5, "--drop", "segment",
+        "--frontier", tmp_path / "points.csv", "--json",
+    )  # fmt: skip
+    again = rawlsian(
+        "fit", PEOPLE, "--sensitive", "sex", "--clusters", 5, "--drop", "segment",
+        "--frontier", tmp_path / "points.csv", "--force",
+    )  # fmt: skip
+
+    told = json.loads(done.stdout)
+    after = {each["group"]: each["after"] for each in told["groups"]}
+    better = {
+        j: point["overall"]
+        for j, point in enumerate(told["frontier"])
+        if all(point["utilities"][group] > after[group] for group in after)
+    }
+    assert f"Point {max(better, key=better.get)} of the trade-off is" in again.stdout
+
+
 def test_json_is_all_that_is_printed(tmp_path):
     done = fit(tmp_path, few_people(tmp_path), "--json")
 
@@ -311,6 +340,14 @@ def test_audit_takes_intersections():
     told = json.loads(done.stdout)
     assert "Female, Black" in [each["group"] for each in told["groups"]]
     assert any("Fewer than 10 people" in remark for remark in told["remarks"])
+
+
+def test_a_group_of_few_people_gets_no_interval(tmp_path):
+    table = few_people(tmp_path, sex=["f"] * 3 + ["m"] * 57, segment=["a", "b"] * 30)
+
+    done = rawlsian("audit", table, "--sensitive", "sex", "--labels", "segment")
+
+    assert "too few people" in done.stdout
 
 
 def test_clusters_of_any_name_can_be_audited(tmp_path):
@@ -473,7 +510,7 @@ def test_a_group_of_one_row_is_remarked_upon(tmp_path):
 def test_constant_columns_are_named_and_left_out(tmp_path):
     done = fit(tmp_path, few_people(tmp_path, country=["x"] * 60))
 
-    assert "Not clustered on country: has the same value in all rows" in done.stdout
+    assert "Left out: country (has the same value in all rows" in done.stdout
 
 
 def test_ten_thousand_categories_are_named_and_left_out(tmp_path):
@@ -484,7 +521,7 @@ def test_ten_thousand_categories_are_named_and_left_out(tmp_path):
 
     assert done.exit_code == 0, done.output
     text = " ".join(done.stdout.split())
-    assert "Not clustered on street: 10,000 different texts" in text
+    assert "Left out: street (10,000 different texts" in text
 
 
 def test_a_label_column_with_one_cluster_can_be_audited(tmp_path):
@@ -584,6 +621,8 @@ def test_a_limit_on_file_sizes_leaves_no_part_of_a_file(tmp_path):
         (["--method", "magic"], ["--method must be one of rawls", "'magic'"]),
         (["--missing", "guess"], ["--missing must be one of error, drop, category"]),
         (["--out", "labels.xlsx"], ["must end in .csv, .tsv or .parquet"]),
+        (["--report", "page.pdf"], ["--report 'page.pdf' must end in .html or .htm"]),
+        (["--save", "model.pkl"], ["--save 'model.pkl' must end in .json"]),
         (["--seed", "-1"], ["--seed must be a number from 0"]),
         (["--drop", "shoe"], ["--drop names 'shoe'", "its columns are id, age"]),
         (["--drop", "sex"], ["'sex' is given by both"]),
@@ -627,6 +666,24 @@ def test_ctrl_c_keeps_what_was_reached(tmp_path, monkeypatch):
     assert done.exit_code == 130
     assert "stopped on the way" in done.stderr
     assert len(rows_of(tmp_path / "labels.csv")) == 1000
+
+
+def test_ctrl_c_keeps_the_best_that_a_search_has_found(tmp_path, monkeypatch):
+    from rawlsian.table import _analysis
+
+    def interrupting(*arguments, callback, **options):
+        def stop(step):
+            raise KeyboardInterrupt
+
+        return _analysis.RawlsianKMeans(*arguments, callback=stop, **options)
+
+    monkeypatch.setitem(_analysis.SOLVERS, "kmeans-free", interrupting)
+
+    done = fit(tmp_path, few_people(tmp_path), "--method", "kmeans-free")
+
+    assert done.exit_code == 130
+    assert "stopped on the way" in done.stderr
+    assert len(rows_of(tmp_path / "labels.csv")) == 60
 
 
 def test_ctrl_c_before_there_is_anything_writes_nothing(tmp_path, monkeypatch):

@@ -15,7 +15,6 @@ from rawlsian.cli._study import study
 __all__ = ["app"]
 
 app = typer.Typer(
-    help="Clustering that serves the worst-off group as well as it can be served.",
     add_completion=False,
     invoke_without_command=True,
     pretty_exceptions_enable=False,

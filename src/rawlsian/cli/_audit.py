@@ -112,7 +112,7 @@ def audit(
         print_json(_as_json(audited, written))
     else:
         console = Console()
-        print_columns(console, audited.source)
+        print_columns(console, audited.source, "Compared on")
         _print(console, audited.result, audited.clusters)
         print_written(console, written)
 
@@ -162,13 +162,14 @@ def _print(console: Console, result: Audit, clusters: list[str]) -> None:
     from rawlsian.table._pages import audit_summary
     from rawlsian.table._prepare import group_texts
 
+    best_size = float(result.sizes[result.utilities.argmax()])
     rows = [
         (
             plain_text(name),
             f"{row['size']:,.0f}",
             f"{row['utility']:.4f}",
             f"{row['behind']:.4f}",
-            f"{row['low']:.4f} to {row['high']:.4f}" if row["behind"] else "",
+            _interval(row, best_size),
         )
         for name, row in zip(group_texts(result.groups), result.by_group(), strict=True)
     ]
@@ -184,6 +185,17 @@ def _print(console: Console, result: Audit, clusters: list[str]) -> None:
     if len(result.groups) > 1:
         for line in _hurtful(result, clusters):
             console.print(plain_text(line))
+
+
+def _interval(row: dict[str, Any], best_size: float) -> str:
+    """The interval, unless there are too few people on either side for one."""
+    from rawlsian.table._prepare import FEW_PEOPLE
+
+    if row["behind"] == 0:
+        return ""
+    if min(row["size"], best_size) < FEW_PEOPLE:
+        return "too few people"
+    return f"{row['low']:.4f} to {row['high']:.4f}"
 
 
 def _hurtful(result: Audit, clusters: list[str]) -> list[str]:

@@ -129,11 +129,14 @@ def check_seed(seed: int) -> None:
 
 
 def check_page(report: str | None) -> None:
-    """Refuse a page early where what draws it is not installed."""
-    if report is not None:
-        from rawlsian.report import require_altair
+    """Refuse a page early if its name is not one's, or what draws it is missing."""
+    if report is None:
+        return
+    from rawlsian.report import require_altair
+    from rawlsian.table._write import check_ending
 
-        require_altair()
+    check_ending(report, "--report", (".html", ".htm"))
+    require_altair()
 
 
 # --- Errors ------------------------------------------------------------------------
@@ -259,8 +262,8 @@ def print_json(content: dict[str, Any]) -> None:
     sys.stdout.write("\n")
 
 
-def print_columns(console: Console, source: Source) -> None:
-    """What the table is, what is clustered on, what is not, and why."""
+def print_columns(console: Console, source: Source, what: str) -> None:
+    """What the table is, which columns are used for what, which are not, and why."""
     prepared, table = source.prepared, source.table
     console.print(
         plain_text(
@@ -272,9 +275,9 @@ def print_columns(console: Console, source: Source) -> None:
         f"{feature.name} ({'number' if feature.levels is None else 'category'})"
         for feature in prepared.features
     )
-    console.print(plain_text(f"Clustered on {len(prepared.features)}: {used}."))
+    console.print(plain_text(f"{what} {len(prepared.features)}: {used}."))
     for column in prepared.unused:
-        console.print(plain_text(f"Not clustered on {column.name}: {column.reason}."))
+        console.print(plain_text(f"Left out: {column.name} ({column.reason})."))
     if prepared.left_out:
         row, reason = prepared.left_out[0]
         console.print(

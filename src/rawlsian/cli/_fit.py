@@ -145,9 +145,11 @@ def fit(
     if as_json:
         print_json(_as_json(done, frontier, written))
     else:
-        # A page shows the trade-off better than a table of its points would.
-        shown = None if trade_off is None else frontier
-        _print(Console(), done, shown, written)
+        console = Console()
+        _print(console, done, frontier)
+        if frontier is not None and trade_off is not None:
+            _print_frontier(console, done.fitted, frontier)
+        print_written(console, written)
     if done.fitted.is_interrupted:
         fail("stopped on the way: the clusters are those reached so far.", STOPPED)
 
@@ -202,6 +204,7 @@ class _Outputs(NamedTuple):
         check_page(self.page)
         check_ending(self.labels, "--out")
         check_ending(self.frontier, "--frontier")
+        check_ending(self.model, "--save", (".json",))
         check_outputs(self, may_replace=may_replace)
 
     def write(self, done: _Done, screen: Screen, written: list[str]) -> Frontier | None:
@@ -291,14 +294,12 @@ def _range(text: str) -> range:
 # --- What is printed ---------------------------------------------------------------
 
 
-def _print(
-    console: Console, done: _Done, frontier: Frontier | None, written: list[str]
-) -> None:
-    from rawlsian.table._pages import fit_summary
+def _print(console: Console, done: _Done, frontier: Frontier | None) -> None:
+    from rawlsian.table._pages import better_point, fit_summary
     from rawlsian.table._prepare import group_texts
 
     source, _, fitted, tried, _ = done
-    print_columns(console, source)
+    print_columns(console, source, "Clustered on")
     names = [plain_text(name) for name in group_texts(fitted.problem.group_names)]
     if tried:
         _print_tried(console, tried, fitted.n_clusters, names)
@@ -316,11 +317,9 @@ def _print(
         ("group", "people", "k-means", fitted.method, "change"),
         [*rows, (), ("everyone", *everyone)],
     )
-    for sentence in fit_summary(fitted):
+    better = None if frontier is None else better_point(fitted, frontier)
+    for sentence in (*fit_summary(fitted), *([better] if better else [])):
         console.print(plain_text(sentence))
-    if frontier is not None:
-        _print_frontier(console, frontier, names)
-    print_written(console, written)
 
 
 def _change(before: float, after: float) -> tuple[str, str, str]:
@@ -348,8 +347,11 @@ def _print_tried(
     )
 
 
-def _print_frontier(console: Console, frontier: Frontier, names: list[str]) -> None:
+def _print_frontier(console: Console, fitted: Fitted, frontier: Frontier) -> None:
     """The trade-off; with many groups, everyone and the worst-off one only."""
+    from rawlsian.table._prepare import group_texts
+
+    names = [plain_text(name) for name in group_texts(fitted.problem.group_names)]
     shown = names if len(names) <= MOST_COLUMNS else ["lowest"]
     lowest = frontier.utilities.min(axis=1, keepdims=True)
     utilities = frontier.utilities if len(names) <= MOST_COLUMNS else lowest

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
 from rawlsian.cli._common import (
+    WRONG_USE,
     DebugOption,
     DelimiterOption,
     EncodingOption,
@@ -18,6 +20,7 @@ from rawlsian.cli._common import (
     Screen,
     TableArgument,
     choose,
+    fail,
     one_line_errors,
     plain_text,
     print_table,
@@ -80,6 +83,8 @@ def predict(
     """
     choose(missing, "--missing", ("error", "drop"))
     choose(unknown, "--unknown", ("error", "drop", "ignore"))
+    if not Path(model).is_file():
+        fail(f"cannot read the model {model!r}: there is no such file.", WRONG_USE)
     written: list[str] = []
     with one_line_errors(written, debug), Screen() as screen:
         screen.tell("loading")

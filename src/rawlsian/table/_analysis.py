@@ -68,6 +68,8 @@ class Fitted:
         K-means, and what was made of it.
     trajectory : Trajectory or None
         The way from one to the other, where there is one.
+    is_interrupted : bool
+        Whether the user stopped it on the way.
     """
 
     problem: Problem
@@ -75,6 +77,7 @@ class Fitted:
     before: Clustering
     after: Clustering
     trajectory: Trajectory | None
+    is_interrupted: bool
 
     @property
     def n_clusters(self) -> int:
@@ -85,12 +88,6 @@ class Fitted:
     def n_moved(self) -> int:
         """How many rows are in another cluster than before."""
         return int((self.before.labels != self.after.labels).sum())
-
-    @property
-    def is_interrupted(self) -> bool:
-        """Whether the user stopped it on the way."""
-        way = self.trajectory
-        return way is not None and way.stop_reason == "interrupted"
 
 
 @dataclass(frozen=True)
@@ -201,15 +198,17 @@ def fit(
         random_state=seed,
         callback=lambda step: tell(method, step.n_done, step.n_runs),
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", ConvergenceWarning)
         solver.fit(problem.X, sensitive_features=problem.groups)
+    is_interrupted = any("Interrupted" in str(each.message) for each in told)
     tell(method, 1, 1)
     if method == "kmeans-mean":
         after = with_means(problem, solver.labels_)
     else:
         after = with_centers(problem, solver.cluster_centers_)
-    return Fitted(problem, method, before, _numbered_like(after, before), None)
+    after = _numbered_like(after, before)
+    return Fitted(problem, method, before, after, None, is_interrupted)
 
 
 def _walked(problem: Problem, before: Clustering, method: str, tell: Tell) -> Fitted:
@@ -223,7 +222,8 @@ def _walked(problem: Problem, before: Clustering, method: str, tell: Tell) -> Fi
     )
     tell(method, max(trajectory.n_iter, 1), max(trajectory.n_iter, 1))
     after = with_means(problem, trajectory.labels)
-    return Fitted(problem, method, before, after, trajectory)
+    is_interrupted = trajectory.stop_reason == "interrupted"
+    return Fitted(problem, method, before, after, trajectory, is_interrupted)
 
 
 def _numbered_like(after: Clustering, before: Clustering) -> Clustering:

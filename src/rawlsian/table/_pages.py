@@ -100,6 +100,7 @@ def fit_page(
         cluster_names=tuple(f"cluster {c}" for c in range(fitted.n_clusters)),
         ways=tuple(ways),
         cloud=restarts,
+        remark=better_point(fitted, frontier),
         methods=(METHODS[kind].format(method=fitted.method), trade_off, cloud),
     )
 
@@ -151,6 +152,7 @@ def _page(
     ways: tuple[Way, ...],
     cloud: NDArray[np.float64],
     methods: tuple[str, ...],
+    remark: str | None = None,
 ) -> Page:
     prepared, identifier = source.prepared, source.identifier
     names = None
@@ -180,16 +182,18 @@ def _page(
         row_header="row" if identifier is None else identifier.name,
         row_names=names,
         row_numbers=prepared.rows + 1,
-        notes=_notes(prepared),
+        notes=_notes(prepared, remark),
         methods=tuple(text for text in (utility, *methods) if text),
         limits=LIMITS,
     )
 
 
-def _notes(prepared: Prepared) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _notes(
+    prepared: Prepared, remark: str | None
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
     lists = {
-        "Worth knowing": prepared.remarks,
-        "Columns that were not clustered on": [
+        "Worth knowing": [*([remark] if remark else []), *prepared.remarks],
+        "Columns that were left out": [
             f"{column.name}: {column.reason}" for column in prepared.unused
         ],
         "Rows that were not clustered": [
@@ -224,19 +228,43 @@ def fit_summary(fitted: Fitted) -> tuple[str, str]:
     """What changed, in two sentences."""
     problem, before, after = fitted.problem, fitted.before, fitted.after
     names = group_texts(problem.group_names)
-    worst, worst_after = int(before.utilities.argmin()), int(after.utilities.argmin())
-    lowest, lowest_after = before.utilities[worst], after.utilities[worst_after]
+    lowest, lowest_after = before.utilities.min(), after.utilities.min()
     distance = problem.max_distance - lowest
     nearer = (lowest_after - lowest) / distance if distance > 0 else 0.0
     moved, n_rows = fitted.n_moved, problem.n_samples
     return (
-        f"The lowest group utility goes from {lowest:.4f} ({names[worst]}) to "
-        f"{lowest_after:.4f} ({names[worst_after]}): the worst-off group's mean "
+        f"The lowest group utility goes from {lowest:.4f} "
+        f"({_worst(before.utilities, names)}) to {lowest_after:.4f} "
+        f"({_worst(after.utilities, names)}): the worst-off group's mean "
         f"squared distance to its centers is {abs(nearer):.1%} "
         f"{'less' if nearer >= 0 else 'more'}.",
         f"Overall utility goes from {before.overall:.4f} to {after.overall:.4f}, and "
         f"{moved:,} of {n_rows:,} people ({moved / n_rows:.1%}) "
         f"{'is' if moved == 1 else 'are'} in another cluster.",
+    )
+
+
+def _worst(utilities: NDArray[np.float64], names: Sequence[str]) -> str:
+    """The group of the lowest utility, or all that are level with it as it is told."""
+    level = [
+        name
+        for name, utility in zip(names, utilities, strict=True)
+        if f"{utility:.4f}" == f"{utilities.min():.4f}"
+    ]
+    return " and ".join(level) if len(level) < 4 else f"{len(level)} groups"
+
+
+def better_point(fitted: Fitted, frontier: Frontier) -> str | None:
+    """A sentence on the point of the trade-off that is better for every group."""
+    is_better = (frontier.utilities > fitted.after.utilities).all(axis=1)
+    if not is_better.any():
+        return None
+    point = int(np.argmax(np.where(is_better, frontier.overall, -np.inf)))
+    return (
+        f"Point {point} of the trade-off is better for every group: its lowest "
+        f"utility is {frontier.utilities[point].min():.4f} and everyone's "
+        f"{frontier.overall[point]:.4f}. Its centers may lie anywhere, and everyone is "
+        "with the nearest."
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -24,6 +25,7 @@ from rawlsian.table._read import Table, TableError
 MISSING = "(missing)"
 MOST_GROUPS = 100
 FEW_PEOPLE = 10
+LABELS_NAME = re.compile(r"(^|[_\W])(cluster|segment|label|kmeans)s?([_\W]|$)", re.I)
 MOST_BYTES = 8 * 2**30
 
 
@@ -282,10 +284,16 @@ def group_texts(names: NDArray[Any]) -> tuple[str, ...]:
 def _remarks(used: Sequence[Used], groups: NDArray[Any]) -> list[str]:
     """What is worth a warning: small groups, one group, filled numbers."""
     remarks = [
-        f"{column.is_missing.sum():,} missing values of {column.name!r} stand at its "
+        f"{column.name!r}: missing values ({column.is_missing.sum():,}) stand at its "
         "median, with a column that tells so."
         for column in used
         if column.kind == "number" and column.is_missing.any()
+    ]
+    remarks += [
+        f"{column.name!r} is clustered on; if it holds older clusters, leave it out "
+        f"with --drop {column.name!r}."
+        for column in used
+        if LABELS_NAME.search(column.name)
     ]
     names, counts = _count_groups(groups)
     if len(names) > MOST_GROUPS:
@@ -300,7 +308,7 @@ def _remarks(used: Sequence[Used], groups: NDArray[Any]) -> list[str]:
     small = [name for name, n in zip(names, counts, strict=True) if n < FEW_PEOPLE]
     if small:
         remarks.append(
-            f"Fewer than {FEW_PEOPLE} people are in {', '.join(small[:10])}: figures "
+            f"Fewer than {FEW_PEOPLE} people are in {'; '.join(small[:10])}: figures "
             "of so small a group say little."
         )
     return remarks

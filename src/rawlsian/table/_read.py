@@ -78,7 +78,7 @@ def read_table(
         if not head:
             raise TableError(f"{_named(source)} is empty; give a table with a header.")
         if head.startswith(b"PAR1"):
-            return _read_parquet(stream, source)
+            return _read_parquet(stream, source, missing_texts)
         with _decompressed(stream, head, source) as text:
             return _read_text(text, source, delimiter, encoding, missing_texts)
 
@@ -108,7 +108,9 @@ def _peek(stream: IO[bytes], n_bytes: int = 8) -> bytes:
 # --- Parquet -----------------------------------------------------------------------
 
 
-def _read_parquet(stream: IO[bytes], source: str) -> Table:
+def _read_parquet(
+    stream: IO[bytes], source: str, missing_texts: Sequence[str]
+) -> Table:
     try:
         table = pyarrow.parquet.read_table(stream)
     except (pa.ArrowException, OSError) as error:
@@ -118,13 +120,15 @@ def _read_parquet(stream: IO[bytes], source: str) -> Table:
         ) from error
     _check_names(table.column_names)
     _check_rows(table.num_rows, source)
+    missing = MISSING_TEXTS.union(missing_texts)
     columns = {
-        name: _from_arrow(name, table.column(name)) for name in table.column_names
+        name: _from_arrow(name, table.column(name), missing)
+        for name in table.column_names
     }
     return Table(columns, table.num_rows, "Parquet")
 
 
-def _from_arrow(name: str, values: pa.ChunkedArray) -> Column:
+def _from_arrow(name: str, values: pa.ChunkedArray, missing: frozenset[str]) -> Column:
     """A column of Parquet: numbers stay numbers, what is text is text."""
     kind = values.type
     if pa.types.is_dictionary(kind):
@@ -141,7 +145,7 @@ def _from_arrow(name: str, values: pa.ChunkedArray) -> Column:
     else:
         return _typed_numbers(name, values)
     levels, codes = _levels(values.combine_chunks().dictionary_encode())
-    return Column(name, *_tidy(levels, codes, MISSING_TEXTS), stored_as)
+    return Column(name, *_tidy(levels, codes, missing), stored_as)
 
 
 def _is_binary(kind: pa.DataType) -> bool:

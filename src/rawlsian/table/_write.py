@@ -20,12 +20,14 @@ ENDINGS = (".csv", ".tsv", ".parquet")
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
-def check_ending(path: str | None, option: str) -> None:
-    """Refuse a file of labels of no known kind."""
-    if path is not None and not path.lower().endswith(ENDINGS):
-        raise OutputError(
-            f"{option} {path!r} must end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}."
-        )
+def check_ending(
+    path: str | None, option: str, endings: tuple[str, ...] = ENDINGS
+) -> None:
+    """Refuse a file whose name promises something else."""
+    if path is not None and not path.lower().endswith(endings):
+        *others, last = endings
+        said = f"{', '.join(others)} or {last}" if others else last
+        raise OutputError(f"{option} {path!r} must end in {said}.")
 
 
 def write_labels(
