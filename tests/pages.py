@@ -73,7 +73,7 @@ def make_page(
             "groups": tuple(f"group {g}" for g in range(n_groups)),
             "group_codes": codes,
             "max_distance": 4.0,
-            "cluster_names": tuple(f"cluster {k}" for k in range(n_clusters)),
+            "cluster_names": tuple(str(k) for k in range(n_clusters)),
             "X": X,
             "attributes": (
                 Attribute("age", None, 20.0, 60.0),

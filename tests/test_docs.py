@@ -21,8 +21,9 @@ from typer.testing import CliRunner
 import rawlsian
 from rawlsian.cli import app
 
-DOCS = Path(__file__).parent.parent / "docs"
-PAGES = sorted(page.name for page in DOCS.glob("*.md"))
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = ["README.md", *sorted(f"docs/{page.name}" for page in DOCS.glob("*.md"))]
 BLOCK = re.compile(r"^```(console|sh)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 WIDTH = {"COLUMNS": "80"}
 
@@ -42,14 +43,21 @@ def printed(command):
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
+def put_tables(folder):
+    """What a reader of the pages, and one of the README, would have."""
+    (Path(folder) / "docs").mkdir()
+    for place in ("people.csv", "docs/people.csv"):
+        shutil.copy(DOCS / "people.csv", Path(folder) / place)
+
+
 def blocks(page, language):
-    text = (DOCS / page).read_text(encoding="utf-8")
+    text = (ROOT / page).read_text(encoding="utf-8")
     return [body for kind, body in BLOCK.findall(text) if kind == language]
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "console")])
 def test_commands_print_what_the_page_shows(page, tmp_path, monkeypatch):
-    shutil.copy(DOCS / "people.csv", tmp_path)
+    put_tables(tmp_path)
     monkeypatch.chdir(tmp_path)
 
     for block in blocks(page, "console"):
@@ -121,13 +129,13 @@ def renew(page, folder):
         return f"```console\n{body}```"
 
     os.chdir(folder)
-    text = (DOCS / page).read_text(encoding="utf-8")
-    (DOCS / page).write_text(BLOCK.sub(run, text), encoding="utf-8")
+    text = (ROOT / page).read_text(encoding="utf-8")
+    (ROOT / page).write_text(BLOCK.sub(run, text), encoding="utf-8")
 
 
 if __name__ == "__main__":
     for name in PAGES:
         if blocks(name, "console"):
             with tempfile.TemporaryDirectory() as folder:
-                shutil.copy(DOCS / "people.csv", folder)
+                put_tables(folder)
                 renew(name, folder)

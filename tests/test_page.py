@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pages import make_page, make_way
-from rawlsian.report import Attribute, Way, _labels, write_page
+from rawlsian.report import Attribute, Way, _labels, page_html
 from rawlsian.report._charts import page_charts
 from rawlsian.report._data import page_data
 
@@ -185,7 +185,6 @@ def test_what_is_too_large_is_left_out_names_first(monkeypatch):
 
     assert whole["leftOut"] == []
     assert nameless["rows"]["names"] is None
-    assert nameless["rows"]["header"] == "row"
     assert nameless["labels"] == whole["labels"]
     assert "does not carry the names" in nameless["leftOut"][0]
     assert shorter["labels"] == [whole["labels"][0], None]
@@ -210,7 +209,7 @@ def test_names_cannot_end_the_script_that_they_are_in():
         row_names=tuple(["=cmd|' /C calc'!A0"] * 60),
     )
 
-    text = write_page(page)
+    text = page_html(page)
 
     text.encode()  # a lone surrogate must not come this far
     scripts = Scripts(text).texts
@@ -237,7 +236,7 @@ def test_numbers_that_json_has_no_word_for_stay_out():
     page.ways[0].utilities[1, 0] = np.nan
     page.cloud[0] = np.nan
 
-    data = data_in(write_page(page))
+    data = data_in(page_html(page))
 
     assert data["ways"][0]["utilities"][1][0] is None
     assert data["bound"] is None
@@ -255,7 +254,7 @@ def test_a_group_without_a_utility_has_no_panel():
 
 
 def test_the_page_lets_nothing_in_or_out():
-    text = write_page(make_page())
+    text = page_html(make_page())
 
     assert "default-src 'none'" in text
     assert set(Scripts(text).tags).isdisjoint({"a", "iframe", "img", "object"})
@@ -335,13 +334,13 @@ def test_long_notes_end_with_how_many_more_there_are():
 
 
 def test_the_same_page_is_written_the_same():
-    assert write_page(make_page()) == write_page(make_page())
+    assert page_html(make_page()) == page_html(make_page())
 
 
 def test_a_page_of_thirty_thousand_rows_stays_below_three_megabytes():
     page = make_page(n_rows=30_000, n_clusters=8, n_points=(60, 21))
 
-    assert len(write_page(page).encode()) < 3e6
+    assert len(page_html(page).encode()) < 3e6
 
 
 def test_however_many_labels_there_are_the_page_stays_below_five_megabytes():
@@ -355,7 +354,7 @@ def test_however_many_labels_there_are_the_page_stays_below_five_megabytes():
     )  # fmt: skip
 
     page = make_page(n_rows=200_000, n_clusters=8, n_points=(1, 1), ways=ways)
-    text = write_page(page)
+    text = page_html(page)
 
     assert len(text.encode()) < 5e6
     # The first way is too large for any page; the second fits.
@@ -366,4 +365,4 @@ def test_without_altair_the_error_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "altair", None)
 
     with pytest.raises(ImportError, match=r"pip install 'rawlsian\[report\]'"):
-        write_page(make_page())
+        page_html(make_page())

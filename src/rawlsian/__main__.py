@@ -19,6 +19,9 @@ def main() -> None:
             f"the command line needs {missing}, which is not installed; "
             "pip install 'rawlsian[all]' brings it."
         )
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a letter gets another one, not a traceback.
+        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
         sys.exit(app(standalone_mode=False))
     except Exception as error:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import secrets
+import stat
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,14 +18,19 @@ class WriteError(OSError):
     """Why a file could not be written in the end."""
 
 
-def check_outputs(paths: Sequence[str | None], *, may_replace: bool) -> None:
+def check_outputs(
+    paths: Sequence[str | None], *, inputs: Sequence[str] = (), may_replace: bool
+) -> None:
     """Refuse, before any work is done, files that could not be written at its end."""
-    given = [Path(path) for path in paths if path is not None]
-    for place, path in enumerate(given):
-        if path in given[:place]:
-            raise OutputError(f"{str(path)!r} is asked for twice; name two files.")
+    taken = {Path(path).resolve(): "is what is read" for path in inputs}
+    for path in (Path(path) for path in paths if path is not None):
+        if path.resolve() in taken:
+            raise OutputError(f"{str(path)!r} {taken[path.resolve()]}; name another.")
+        taken[path.resolve()] = "is asked for twice"
         if path.is_dir():
             raise OutputError(f"{str(path)!r} is a folder; name a file in it.")
+        if path.exists() and not path.is_file():
+            raise OutputError(f"{str(path)!r} is not a file; name a file.")
         if path.exists() and not may_replace:
             raise OutputError(
                 f"{str(path)!r} is there already; say --force to replace it, or name "
@@ -41,14 +48,16 @@ def check_outputs(paths: Sequence[str | None], *, may_replace: bool) -> None:
 
 def write_whole(path: str | Path, write: Callable[[Path], object]) -> None:
     """Let ``write`` fill a file beside the path, then put it in its place."""
-    target = Path(path)
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
+    target = Path(path).resolve()  # so that a link stays one
+    unfinished = target.with_name(f".{secrets.token_hex(8)}")
     try:
         write(unfinished)
+        if target.exists():
+            unfinished.chmod(stat.S_IMODE(target.stat().st_mode))
         os.replace(unfinished, target)
     except OSError as error:
         reason = error.strerror or error
-        raise WriteError(f"{str(target)!r} could not be written: {reason}") from error
+        raise WriteError(f"{str(path)!r} could not be written: {reason}") from error
     finally:
         unfinished.unlink(missing_ok=True)
 

@@ -132,7 +132,7 @@ def frontier(
             np.array([*ends, *found]) - between.shift
         )
         found.append(runs.centers[np.argmin(runs.objectives)] + between.shift)
-    return _not_dominated(problem, np.array(found))
+    return not_dominated(problem, np.array(found))
 
 
 def _weighted(problem: Problem, shares: NDArray[np.float64]) -> Problem:
@@ -142,7 +142,7 @@ def _weighted(problem: Problem, shares: NDArray[np.float64]) -> Problem:
     return problem.as_one_group(np.maximum(weights, least))
 
 
-def _not_dominated(problem: Problem, centers: NDArray[np.float64]) -> Frontier:
+def not_dominated(problem: Problem, centers: NDArray[np.float64]) -> Frontier:
     """The points that no other is better than, by falling overall utility."""
     costs = np.empty((len(centers), problem.n_groups))
     for point, these in enumerate(centers):

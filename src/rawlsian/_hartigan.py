@@ -199,5 +199,6 @@ def improve(
             )  # fmt: skip
             if n_moved <= (SETTLED * n_samples if temperature > 0.0 else 0):
                 break
-            if temperature == 0.0 and 0.0 < least_gain > largest - costs.max():
+            gain = largest - costs.max()
+            if temperature == 0.0 and least_gain > 0.0 and gain < least_gain:
                 break

@@ -74,7 +74,9 @@ class Batch:
 
 def _check_least_gain(least_gain: float) -> None:
     if not 0 <= least_gain < 1:
-        raise ValueError(f"least_gain must be a share from 0 to 1, got {least_gain!r}.")
+        raise ValueError(
+            f"least_gain must be a share from 0 to below 1, got {least_gain!r}."
+        )
 
 
 def _largest_that_holds_up(
@@ -148,7 +150,8 @@ class Relocate:
         step, so that the same assignment gives the same proposals.
     least_gain : float, default=0.0
         As of ``Batch``: assigning one at a time ends where going over all examples
-        gains less than this share of the mean cost of the worst-off group.
+        gains less than this share of the mean cost of the worst-off group. Above 0 it
+        also goes over them fewer times before that.
     """
 
     n_trials: int | None = None

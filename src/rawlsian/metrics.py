@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
 
 from rawlsian._assignment import Assignment
 from rawlsian._problem import MaxDistance, Problem
@@ -363,8 +364,10 @@ def audit(
     The interval resamples the rows of each group, whole with their weights, and holds
     the clusters fixed: it
     says how much the gap owes to who happens to be in the table, not how much it
-    would change if the clustering were done again. With many groups the best and the
-    worst are extreme by selection, and so is their gap.
+    would change if the clustering were done again. With more than two groups the best
+    and the worst are picked after looking; intervals are then wide enough to hold for
+    all pairs of groups at once (Bonferroni, by the standard deviation of the
+    resamples). Of a group of a few people they say little.
 
     Examples
     --------
@@ -468,11 +471,20 @@ def _intervals(
             distances[rows], problem.weights[rows], n_bootstrap, rng
         )
 
-    quantiles = [(1 - confidence) / 2, (1 + confidence) / 2]
+    n_pairs = problem.n_groups * (problem.n_groups - 1) / 2
     best = drawn(int(order[-1]))
     for g in order[:-1]:
-        # Utility is max_distance less distance.
-        intervals[g] = np.quantile(drawn(int(g)) - best, quantiles)
+        gaps = drawn(int(g)) - best  # utility is max_distance less distance
+        if n_pairs == 1:
+            intervals[g] = np.quantile(
+                gaps, [(1 - confidence) / 2, (1 + confidence) / 2]
+            )
+        else:
+            # The best was picked after looking, so that the interval must hold for
+            # all pairs at once: too far out for the quantiles of some resamples.
+            reach = -ndtri((1 - confidence) / (2 * n_pairs)) * gaps.std()
+            behind = utilities[order[-1]] - utilities[g]
+            intervals[g] = behind - reach, behind + reach
     return intervals
 
 

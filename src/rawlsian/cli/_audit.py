@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
-from rich.console import Console
 
 from rawlsian.cli._common import (
     CategoricalOption,
@@ -19,6 +18,8 @@ from rawlsian.cli._common import (
     JsonOption,
     MissingOption,
     NaOption,
+    NumericOption,
+    Printer,
     Reading,
     ReportOption,
     Screen,
@@ -31,11 +32,7 @@ from rawlsian.cli._common import (
     choose,
     columns_json,
     one_line_errors,
-    plain_text,
-    print_columns,
     print_json,
-    print_table,
-    print_written,
 )
 
 if TYPE_CHECKING:
@@ -43,9 +40,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rawlsian._problem import Problem
+    from rawlsian._table._columns import Roles
+    from rawlsian._table._pages import Source
     from rawlsian.metrics import Audit
-    from rawlsian.table._columns import Roles
-    from rawlsian.table._pages import Source
 
 # Clusters named as those that hurt the worst-off group most.
 MOST_HURTFUL = 3
@@ -65,6 +62,7 @@ def audit(
     ],
     drop: DropOption = None,
     categorical: CategoricalOption = None,
+    numeric: NumericOption = None,
     use_sensitive: UseSensitiveOption = False,
     identifier: IdOption = None,
     missing: MissingOption = "error",
@@ -91,30 +89,32 @@ def audit(
     with one_line_errors(written, debug), Screen() as screen:
         screen.tell("loading")
         from rawlsian import _files
-        from rawlsian.table._columns import Roles
+        from rawlsian._table._columns import Roles
 
         check_page(report)
-        _files.check_outputs([report], may_replace=force)
+        _files.check_outputs([report], inputs=[table], may_replace=force)
         roles = Roles(
             tuple(dict.fromkeys(sensitive)),
             labels,
             identifier,
             tuple(drop or ()),
             tuple(categorical or ()),
+            tuple(numeric or ()),
             use_sensitive,
         )
-        audited = _audit(reading, roles, missing, seed, screen)
+        audited = _audit(reading, roles, labels, missing, seed, screen)
         if report is not None:
             screen.tell("writing the page")
             _files.write_text(report, _page(audited))
             written.append(report)
-    if as_json:
-        print_json(_as_json(audited, written))
-    else:
-        console = Console()
-        print_columns(console, audited.source, "Compared on")
-        _print(console, audited.result, audited.clusters)
-        print_written(console, written)
+    with one_line_errors(written, debug):
+        if as_json:
+            print_json(_as_json(audited, written))
+        else:
+            out = Printer()
+            out.columns(audited.source, "Compared on")
+            _print(out, audited.result, audited.clusters)
+            out.written(written)
 
 
 class _Audited(NamedTuple):
@@ -126,70 +126,67 @@ class _Audited(NamedTuple):
 
 
 def _audit(
-    reading: Reading, roles: Roles, missing: str, seed: int, screen: Screen
+    reading: Reading, roles: Roles, labels: str, missing: str, seed: int, screen: Screen
 ) -> _Audited:
     from rawlsian import metrics
-    from rawlsian.table import _analysis, _columns, _pages, _prepare
+    from rawlsian._table import _analysis, _columns, _pages, _prepare
 
     table = reading.read(screen)
-    assert roles.labels is not None
-    clusters = _columns.as_category(_columns.find(table, roles.labels, "--labels"))
+    clusters = _columns.as_category(_columns.find(table, labels, "--labels"))
     prepared = _prepare.prepare(table, roles, missing, clusters)
     problem = _analysis.problem_of(prepared)
-    names, labels = _prepare.clusters_of(clusters, prepared.rows)
+    names, codes = _prepare.clusters_of(clusters, prepared.rows)
     screen.tell("auditing")
     result = metrics.audit(
         problem.X,
-        labels,
+        codes,
         problem.groups,
         max_distance=problem.max_distance,
         random_state=seed,
     )
     source = _pages.Source.of(reading.name, table, prepared, roles)
     result = replace(result, groups=problem.group_names)
-    return _Audited(source, problem, result, names, labels)
+    return _Audited(source, problem, result, names, codes)
 
 
 def _page(audited: _Audited) -> str:
-    from rawlsian.report import write_page
-    from rawlsian.table._pages import audit_page
+    from rawlsian._table._pages import audit_page
+    from rawlsian.report import page_html
 
     source, problem, result, clusters, labels = audited
-    return write_page(audit_page(source, problem, result, labels, clusters))
+    return page_html(audit_page(source, problem, result, labels, clusters))
 
 
-def _print(console: Console, result: Audit, clusters: list[str]) -> None:
-    from rawlsian.table._pages import audit_summary
-    from rawlsian.table._prepare import group_texts
+def _print(out: Printer, result: Audit, clusters: list[str]) -> None:
+    from rawlsian._table._pages import audit_summary
 
     best_size = float(result.sizes[result.utilities.argmax()])
     rows = [
         (
-            plain_text(name),
+            row["group"],
             f"{row['size']:,.0f}",
             f"{row['utility']:.4f}",
             f"{row['behind']:.4f}",
             _interval(row, best_size),
         )
-        for name, row in zip(group_texts(result.groups), result.by_group(), strict=True)
+        for row in result.by_group()
     ]
     everyone = ("everyone", f"{result.sizes.sum():,.0f}", f"{result.overall:.4f}")
-    print_table(
-        console,
+    out.table(
         "How well each group is served",
         ("group", "people", "utility", "behind", f"{result.confidence:.0%} interval"),
         [*rows, (), everyone],
     )
     for sentence in audit_summary(result):
-        console.print(plain_text(sentence))
+        out.line(sentence)
     if len(result.groups) > 1:
         for line in _hurtful(result, clusters):
-            console.print(plain_text(line))
+            out.line(line)
 
 
 def _interval(row: dict[str, Any], best_size: float) -> str:
     """The interval, unless there are too few people on either side for one."""
-    from rawlsian.table._prepare import FEW_PEOPLE
+    from rawlsian._table._prepare import FEW_PEOPLE
 
     if row["behind"] == 0:
         return ""
@@ -213,12 +210,10 @@ def _hurtful(result: Audit, clusters: list[str]) -> list[str]:
             )
     if not lines:
         return []
-    from rawlsian.table._prepare import group_texts
-
     total = result.overall - result.utilities[worst]
-    name = group_texts(result.groups)[worst]
     return [
-        f"Clusters that hurt {name} most, which is {total:.4f} behind everyone:",
+        f"Clusters that hurt {result.groups[worst]} most, which is {total:.4f} behind "
+        "everyone:",
         *lines,
     ]
 
@@ -226,19 +221,11 @@ def _hurtful(result: Audit, clusters: list[str]) -> list[str]:
 def _as_json(audited: _Audited, written: list[str]) -> dict[str, Any]:
     import numpy as np
 
-    from rawlsian.table._prepare import group_texts
-
-    source, _, result, clusters, _ = audited
-    groups = group_texts(result.groups)
-    shortfalls = result.shortfalls()
-    rows = [
-        {**row, "group": name}
-        for name, row in zip(groups, result.by_group(), strict=True)
-    ]
+    result, clusters = audited.result, audited.clusters
     return {
-        "groups": rows,
+        "groups": result.by_group(),
         "overall": result.overall,
-        "least_advantaged": groups[int(result.utilities.argmin())],
+        "least_advantaged": result.least_advantaged,
         "gap": result.gap,
         "gap_interval": list(result.gap_interval),
         "confidence": result.confidence,
@@ -246,16 +233,9 @@ def _as_json(audited: _Audited, written: list[str]) -> dict[str, Any]:
         "passes_four_fifths": result.passes_four_fifths,
         "max_distance": result.max_distance,
         "clusters": [
-            {
-                "cluster": clusters[row["cluster"]],
-                "group": groups[g],
-                "size": row["size"],
-                "utility": row["utility"],
-            }
-            for place, row in enumerate(result.by_cluster())
-            for g in [place % len(groups)]
+            {**row, "cluster": clusters[row["cluster"]]} for row in result.by_cluster()
         ],
-        "shortfalls": {name: float(shortfalls[c]) for c, name in enumerate(clusters)},
-        **columns_json(source.prepared),
+        "shortfalls": dict(zip(clusters, result.shortfalls().tolist(), strict=True)),
+        **columns_json(audited.source.prepared),
         "written": written,
     }

@@ -21,11 +21,12 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 from rich.table import Table
+from rich.text import Text
 
 if TYPE_CHECKING:
-    from rawlsian.table import _read as tables
-    from rawlsian.table._pages import Source
-    from rawlsian.table._prepare import Prepared
+    from rawlsian._table import _read as tables
+    from rawlsian._table._pages import Source
+    from rawlsian._table._prepare import Prepared
 
 FAILED, WRONG_USE, STOPPED = 1, 2, 130
 
@@ -44,7 +45,7 @@ SensitiveOption = Annotated[
     typer.Option(
         "--sensitive",
         metavar="COL",
-        help="Column that makes the groups; several make their intersections.",
+        help="Column that makes the groups; repeated, their intersections.",
         show_default=False,
     ),
 ]
@@ -57,7 +58,17 @@ CategoricalOption = Annotated[
     typer.Option(
         "--categorical",
         metavar="COL",
-        help="Column to take as categories, though it holds numbers or many texts.",
+        help="Column to take as categories, though it holds numbers or many texts; "
+        "may be repeated.",
+    ),
+]
+NumericOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--numeric",
+        metavar="COL",
+        help="Column to take as numbers, though it looks like an identifier; may be "
+        "repeated.",
     ),
 ]
 UseSensitiveOption = Annotated[
@@ -84,21 +95,22 @@ NaOption = Annotated[
     typer.Option(
         "--na",
         metavar="TEXT",
-        help="A text that means missing, such as '?', besides NA and the like.",
+        help="A text that means missing, such as '?', besides NA and the like; may be "
+        "repeated.",
     ),
 ]
 DelimiterOption = Annotated[
     str | None,
     typer.Option(
-        "--delimiter", metavar="CHAR", help="What separates columns; else it is found."
+        "--delimiter",
+        metavar="CHAR",
+        help="What separates columns; guessed if not given.",
     ),
 ]
 EncodingOption = Annotated[
     str, typer.Option("--encoding", help="Encoding of a text file, such as latin-1.")
 ]
-SeedOption = Annotated[
-    int, typer.Option("--seed", help="Another number, 0 or more, draws differently.")
-]
+SeedOption = Annotated[int, typer.Option("--seed", help="Seed of all random draws.")]
 ReportOption = Annotated[
     str | None,
     typer.Option(
@@ -132,8 +144,8 @@ def check_page(report: str | None) -> None:
     """Refuse a page early if its name is not one's, or what draws it is missing."""
     if report is None:
         return
-    from rawlsian.report import require_altair
-    from rawlsian.table._write import check_ending
+    from rawlsian._table._write import check_ending
+    from rawlsian.report._write import require_altair
 
     check_ending(report, "--report", (".html", ".htm"))
     require_altair()
@@ -153,23 +165,32 @@ def fail(message: str, code: int) -> NoReturn:
 def one_line_errors(written: Sequence[str], debug: bool) -> Iterator[None]:
     """Turn what goes wrong into a line and an exit code; ``written`` files are told."""
     from rawlsian._files import OutputError, WriteError
-    from rawlsian.table._read import TableError, WrongUseError
+    from rawlsian._table._errors import TableError, WrongUseError
 
     try:
         yield
-    except (typer.Exit, SystemExit):
+    except typer.Exit:
         raise
     except KeyboardInterrupt:
         fail(f"stopped; {_told(written)}", STOPPED)
     except Exception as error:
         if debug:
             raise
+        if isinstance(error, ModuleNotFoundError) and error.name == "pyarrow":
+            fail(
+                "tables need pyarrow, which is not installed; pip install "
+                "'rawlsian[cli]' brings it.",
+                WRONG_USE,
+            )
         if isinstance(error, (OutputError, WrongUseError, ImportError)):
             fail(str(error), WRONG_USE)
         if isinstance(error, WriteError):
             fail(f"{error}; {_told(written)}", FAILED)
-        if isinstance(error, (TableError, ValueError)):
+        if isinstance(error, TableError):
             fail(str(error), FAILED)
+        if isinstance(error, OSError):
+            reason = error.strerror or error
+            fail(f"cannot write what was found: {reason}; {_told(written)}", FAILED)
         if isinstance(error, MemoryError):
             fail("not enough memory; give fewer rows, or --drop columns.", FAILED)
         fail(
@@ -180,7 +201,9 @@ def one_line_errors(written: Sequence[str], debug: bool) -> Iterator[None]:
 
 
 def _told(written: Sequence[str]) -> str:
-    return f"{', '.join(written)} was written" if written else "nothing was written."
+    if not written:
+        return "nothing was written."
+    return f"written so far: {', '.join(written)}"
 
 
 # --- Progress and output -----------------------------------------------------------
@@ -224,75 +247,76 @@ class Screen:
         )
 
 
-def number_table(title: str, first: str, *numbers: str) -> Table:
+def number_table(columns: Sequence[str], title: str | None = None) -> Table:
     """A table of numbers with a first column of names."""
     table = Table(title=title, title_justify="left")
-    table.add_column(first, overflow="fold")
-    for name in numbers:
-        table.add_column(name, justify="right", overflow="fold")
+    for place, name in enumerate(columns):
+        justify: Any = "right" if place else "left"
+        table.add_column(Text(_printable(name)), justify=justify, overflow="fold")
     return table
 
 
-def print_table(
-    console: Console, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
-) -> None:
-    """A table of numbers under its title; a row of no cells draws a line."""
-    table = number_table("", *columns)
-    table.title = None  # one of the table's own would be broken at its width
-    for row in rows:
-        if row:
-            table.add_row(*row)
-        else:
-            table.add_section()
-    console.print(title)
-    console.print(table)
+class Printer:
+    """Standard output, where text of the user's is shown as it is."""
+
+    def __init__(self) -> None:
+        self.console = Console(markup=False, emoji=False, highlight=False)
+
+    def line(self, text: str = "") -> None:
+        """Print a line; what no terminal should get is replaced."""
+        self.console.print(_printable(text))
+
+    def table(
+        self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
+    ) -> None:
+        """Print a table under its title; a row of no cells draws a line."""
+        table = number_table(columns)
+        for row in rows:
+            if row:
+                table.add_row(*(Text(_printable(cell)) for cell in row))
+            else:
+                table.add_section()
+        self.line(title)
+        self.console.print(table)
+
+    def written(self, paths: Sequence[str]) -> None:
+        """Say which files there are now."""
+        for path in paths:
+            self.line(f"Wrote {path}.")
+        sys.stdout.flush()
+
+    def columns(self, source: Source, what: str) -> None:
+        """Print what the table is, which columns are used, which not, and why."""
+        prepared = source.prepared
+        self.line(
+            f"{source.name}: {source.n_rows:,} rows, {source.n_columns} columns "
+            f"({source.how})."
+        )
+        used = ", ".join(
+            f"{feature.name} ({'number' if feature.levels is None else 'category'})"
+            for feature in prepared.features
+        )
+        self.line(f"{what} {len(prepared.features)}: {used}.")
+        for column in prepared.unused:
+            self.line(f"Left out: {column.name} ({column.reason}).")
+        for reason, count, first in prepared.left_out.by_reason():
+            self.line(
+                f"Not clustered: {count:,} rows, the first is row {first} ({reason})."
+            )
+        for remark in prepared.remarks:
+            self.line(remark)
+        self.line()
 
 
-def plain_text(text: object) -> str:
-    """Text of the user's, of which rich must take nothing as markup."""
-    from rich.markup import escape
-
-    return escape("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}"
-                          for c in str(text)))  # fmt: skip
+def _printable(text: str) -> str:
+    return "".join(
+        c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(text)
+    )
 
 
 def print_json(content: dict[str, Any]) -> None:
     """JSON on standard output."""
-    json.dump(content, sys.stdout, indent=1, allow_nan=False)
-    sys.stdout.write("\n")
-
-
-def print_columns(console: Console, source: Source, what: str) -> None:
-    """What the table is, which columns are used for what, which are not, and why."""
-    prepared, table = source.prepared, source.table
-    console.print(
-        plain_text(
-            f"{source.name}: {table.n_rows:,} rows, {len(table.columns)} columns "
-            f"({table.how})."
-        )
-    )
-    used = ", ".join(
-        f"{feature.name} ({'number' if feature.levels is None else 'category'})"
-        for feature in prepared.features
-    )
-    console.print(plain_text(f"{what} {len(prepared.features)}: {used}."))
-    for column in prepared.unused:
-        console.print(plain_text(f"Left out: {column.name} ({column.reason})."))
-    if prepared.left_out:
-        row, reason = prepared.left_out[0]
-        console.print(
-            f"{len(prepared.left_out):,} rows are not clustered, the first is row "
-            f"{row + 1} ({plain_text(reason)})."
-        )
-    for remark in prepared.remarks:
-        console.print(plain_text(remark))
-    console.print()
-
-
-def print_written(console: Console, written: Sequence[str]) -> None:
-    """Which files there are now."""
-    for path in written:
-        console.print(plain_text(f"Wrote {path}."))
+    print(json.dumps(content, indent=1, allow_nan=False), flush=True)
 
 
 def columns_json(prepared: Prepared) -> dict[str, Any]:
@@ -301,7 +325,8 @@ def columns_json(prepared: Prepared) -> dict[str, Any]:
         "clustered_on": [feature.name for feature in prepared.features],
         "not_clustered_on": {c.name: c.reason for c in prepared.unused},
         "rows_not_clustered": [
-            {"row": row + 1, "reason": reason} for row, reason in prepared.left_out
+            {"reason": reason, "rows": count, "first_row": first}
+            for reason, count, first in prepared.left_out.by_reason()
         ],
         "remarks": prepared.remarks,
     }
@@ -323,7 +348,7 @@ class Reading:
 
     def read(self, screen: Screen) -> tables.Table:
         """Read it."""
-        from rawlsian.table._read import read_table
+        from rawlsian._table._read import read_table
 
         screen.tell("reading")
         return read_table(

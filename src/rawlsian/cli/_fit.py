@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
-from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
-from rich.console import Console
 
 from rawlsian.cli._common import (
     STOPPED,
@@ -22,6 +21,8 @@ from rawlsian.cli._common import (
     JsonOption,
     MissingOption,
     NaOption,
+    NumericOption,
+    Printer,
     Reading,
     ReportOption,
     Screen,
@@ -35,20 +36,15 @@ from rawlsian.cli._common import (
     columns_json,
     fail,
     one_line_errors,
-    plain_text,
-    print_columns,
     print_json,
-    print_table,
-    print_written,
 )
 
 if TYPE_CHECKING:
     from rawlsian._frontier import Frontier
-    from rawlsian.table._analysis import Fitted, Tried
-    from rawlsian.table._columns import Roles
-    from rawlsian.table._pages import Source
+    from rawlsian._table._analysis import Fitted, TradeOff, Tried
+    from rawlsian._table._columns import Roles
+    from rawlsian._table._pages import Source
 
-MOST_CLUSTERS = 1000
 # Groups that have a column each when the trade-off is printed.
 MOST_COLUMNS = 6
 
@@ -99,6 +95,7 @@ def fit(
     ] = None,
     drop: DropOption = None,
     categorical: CategoricalOption = None,
+    numeric: NumericOption = None,
     use_sensitive: UseSensitiveOption = False,
     identifier: IdOption = None,
     missing: MissingOption = "error",
@@ -127,31 +124,37 @@ def fit(
     written: list[str] = []
     with one_line_errors(written, debug), Screen() as screen:
         screen.tell("loading")
-        from rawlsian.table._analysis import METHODS
-        from rawlsian.table._columns import Roles
+        from rawlsian._table._columns import Roles
+        from rawlsian._table._methods import METHODS
 
-        choose(method, "--method", METHODS)
-        outputs.check(force)
+        choose(method, "--method", list(METHODS))
+        outputs.check(table, force)
         roles = Roles(
             tuple(dict.fromkeys(sensitive)),
             None,
             identifier,
             tuple(drop or ()),
             tuple(categorical or ()),
+            tuple(numeric or ()),
             use_sensitive,
         )
         done = _fit(reading, roles, missing, numbers, method, seed, screen)
-        frontier = outputs.write(done, screen, written)
-    if as_json:
-        print_json(_as_json(done, frontier, written))
-    else:
-        console = Console()
-        _print(console, done, frontier)
-        if frontier is not None and trade_off is not None:
-            _print_frontier(console, done.fitted, frontier)
-        print_written(console, written)
+        found = outputs.write(done, screen, written)
+    with one_line_errors(written, debug):
+        if as_json:
+            print_json(_as_json(done, found, written))
+        else:
+            printer = Printer()
+            _print(printer, done, found)
+            if found is not None and trade_off is not None:
+                _print_frontier(printer, found.frontier)
+            printer.written(written)
     if done.fitted.is_interrupted:
-        fail("stopped on the way: the clusters are those reached so far.", STOPPED)
+        fail(
+            "stopped on the way: the clusters are those reached so far; no trade-off "
+            "was searched, and no page made.",
+            STOPPED,
+        )
 
 
 class _Done(NamedTuple):
@@ -171,19 +174,21 @@ def _fit(
     seed: int,
     screen: Screen,
 ) -> _Done:
-    from rawlsian.table import _analysis
-    from rawlsian.table._pages import Source
-    from rawlsian.table._prepare import prepare
+    from rawlsian._table import _analysis
+    from rawlsian._table._pages import Source
+    from rawlsian._table._prepare import prepare
 
     table = reading.read(screen)
     prepared = prepare(table, roles, missing)
     problem = _analysis.problem_of(prepared)
     _analysis.check_clusters(numbers[-1], problem)
     tried: list[Tried] = []
-    n_clusters = numbers[0]
     if len(numbers) > 1:
-        tried, n_clusters = _analysis.try_range(problem, numbers, seed, screen.tell)
-    fitted = _analysis.fit(problem, n_clusters, method, seed, screen.tell)
+        tried, before = _analysis.try_range(problem, numbers, seed, screen.tell)
+    else:
+        screen.tell("k-means")
+        before = _analysis.plain(problem, numbers[0], seed)
+    fitted = _analysis.fit(problem, before, method, seed, screen.tell)
     source = Source.of(reading.name, table, prepared, roles)
     return _Done(source, roles, fitted, tried, seed)
 
@@ -196,24 +201,22 @@ class _Outputs(NamedTuple):
     frontier: str | None
     page: str | None
 
-    def check(self, may_replace: bool) -> None:
+    def check(self, table: str, may_replace: bool) -> None:
         """Refuse, before any work is done, what could not be written."""
         from rawlsian._files import check_outputs
-        from rawlsian.table._write import check_ending
+        from rawlsian._table._write import check_ending
 
         check_page(self.page)
         check_ending(self.labels, "--out")
         check_ending(self.frontier, "--frontier")
         check_ending(self.model, "--save", (".json",))
-        check_outputs(self, may_replace=may_replace)
+        check_outputs(self, inputs=[table], may_replace=may_replace)
 
-    def write(self, done: _Done, screen: Screen, written: list[str]) -> Frontier | None:
+    def write(self, done: _Done, screen: Screen, written: list[str]) -> TradeOff | None:
         """Write them, the quickest first; give the trade-off if it was searched."""
-        from rawlsian.report._ways import frontier_labels
-        from rawlsian.table import _analysis
+        from rawlsian._table import _analysis
 
         fitted = done.fitted
-        problem, n_clusters = fitted.problem, fitted.n_clusters
         if self.labels is not None:
             screen.tell("writing labels")
             _write_labels(self.labels, done.source, {"cluster": fitted.after.labels})
@@ -221,30 +224,29 @@ class _Outputs(NamedTuple):
         if self.model is not None:
             _save(self.model, done)
             written.append(self.model)
-        if self.frontier is None and self.page is None:
+        if fitted.is_interrupted or (self.frontier is None and self.page is None):
             return None
         screen.tell("searching the trade-off")
-        found, n_searched = _analysis.trade_off(problem, n_clusters, done.seed)
+        found = _analysis.trade_off(fitted.problem, fitted.before, done.seed)
         if self.frontier is not None:
-            points = frontier_labels(found, problem, fitted.before.labels)
-            columns = {f"point_{j}": labels for j, labels in enumerate(points)}
+            columns = {f"point_{j}": labels for j, labels in enumerate(found.labels)}
             _write_labels(self.frontier, done.source, columns)
             written.append(self.frontier)
         if self.page is not None:
             screen.tell("k-means from many starts")
-            cloud = _analysis.cloud(problem, n_clusters, done.seed)
+            cloud = _analysis.cloud(fitted.problem, fitted.n_clusters, done.seed)
             screen.tell("writing the page")
-            _write_page(self.page, done, found, n_searched, cloud)
+            _put_page(self.page, done, found, cloud)
             written.append(self.page)
         return found
 
 
 def _write_labels(path: str, source: Source, columns: dict[str, Any]) -> None:
-    from rawlsian.table._write import write_labels
+    from rawlsian._table._write import write_labels
 
     write_labels(
         path,
-        source.table.n_rows,
+        source.n_rows,
         source.identifier,
         source.prepared.rows,
         columns,
@@ -253,7 +255,7 @@ def _write_labels(path: str, source: Source, columns: dict[str, Any]) -> None:
 
 
 def _save(path: str, done: _Done) -> None:
-    from rawlsian.table._model import Model
+    from rawlsian._table._model import Model
 
     Model(
         done.source.prepared.features,
@@ -264,82 +266,79 @@ def _save(path: str, done: _Done) -> None:
     ).save(path)
 
 
-def _write_page(
-    path: str, done: _Done, found: Frontier, n_searched: int, cloud: Any
-) -> None:
+def _put_page(path: str, done: _Done, found: TradeOff, cloud: Any) -> None:
     from rawlsian._files import write_text
-    from rawlsian.report import write_page
-    from rawlsian.table._pages import fit_page
+    from rawlsian._table._pages import fit_page
+    from rawlsian.report import page_html
 
-    page = fit_page(done.source, done.fitted, done.seed, found, n_searched, cloud)
-    write_text(path, write_page(page))
+    page = fit_page(done.source, done.fitted, done.seed, found, cloud)
+    write_text(path, page_html(page))
 
 
 def _range(text: str) -> range:
     """One number of clusters, or those from low to high."""
-    low, _, high = text.partition(":")
-    try:
+    if re.fullmatch("[0-9]{1,9}(:[0-9]{1,9})?", text):
+        low, _, high = text.partition(":")
         numbers = range(int(low), int(high or low) + 1)
-    except ValueError:
-        numbers = range(0)
-    if not numbers or numbers[0] < 1 or numbers[-1] > MOST_CLUSTERS:
-        fail(
-            f"--clusters must be a number from 1 to {MOST_CLUSTERS} or a range such as "
-            f"2:12, got {text!r}.",
-            WRONG_USE,
-        )
-    return numbers
+        if numbers and numbers[0] > 0:
+            return numbers
+    fail(
+        f"--clusters must be a number such as 5 or a range such as 2:12, got {text!r}.",
+        WRONG_USE,
+    )
 
 
 # --- What is printed ---------------------------------------------------------------
 
 
-def _print(console: Console, done: _Done, frontier: Frontier | None) -> None:
-    from rawlsian.table._pages import better_point, fit_summary
-    from rawlsian.table._prepare import group_texts
+def _print(out: Printer, done: _Done, found: TradeOff | None) -> None:
+    from rawlsian._table._pages import better_point, fit_summary
 
-    source, _, fitted, tried, _ = done
-    print_columns(console, source, "Clustered on")
-    names = [plain_text(name) for name in group_texts(fitted.problem.group_names)]
-    if tried:
-        _print_tried(console, tried, fitted.n_clusters, names)
+    fitted = done.fitted
+    out.columns(done.source, "Clustered on")
+    if done.tried:
+        _print_tried(out, done.tried, fitted.n_clusters)
     problem, before, after = fitted.problem, fitted.before, fitted.after
     rows = [
         (name, f"{size:,.0f}", *_change(*utilities))
         for name, size, *utilities in zip(
-            names, problem.group_sizes, before.utilities, after.utilities, strict=True
+            problem.group_names,
+            problem.group_sizes,
+            before.utilities,
+            after.utilities,
+            strict=True,
         )
     ]
     everyone = f"{problem.n_samples:,}", *_change(before.overall, after.overall)
-    print_table(
-        console,
+    out.table(
         f"Utilities with {fitted.n_clusters} clusters, higher is better",
         ("group", "people", "k-means", fitted.method, "change"),
         [*rows, (), ("everyone", *everyone)],
     )
-    better = None if frontier is None else better_point(fitted, frontier)
-    for sentence in (*fit_summary(fitted), *([better] if better else [])):
-        console.print(plain_text(sentence))
+    for sentence in fit_summary(fitted):
+        out.line(sentence)
+    better = None if found is None else better_point(fitted, found.frontier)
+    if better is not None:
+        out.line(better)
 
 
 def _change(before: float, after: float) -> tuple[str, str, str]:
     return f"{before:.4f}", f"{after:.4f}", f"{after - before:+.4f}"
 
 
-def _print_tried(
-    console: Console, tried: list[Tried], chosen: int, names: list[str]
-) -> None:
-    print_table(
-        console,
-        f"K-means with several numbers of clusters; {chosen} has the best silhouette",
+def _print_tried(out: Printer, tried: list[Tried], chosen: int) -> None:
+    out.table(
+        f"K-means with several numbers of clusters; {chosen} has the best silhouette"
+        if any(one.silhouette is not None for one in tried)
+        else f"No number of clusters has a silhouette; {chosen} is the first",
         ("clusters", "silhouette", "everyone", "lowest", "worst off", "gap"),
         [
             (
                 f"{one.n_clusters}{' *' if one.n_clusters == chosen else ''}",
-                f"{one.silhouette:.4f}" if isfinite(one.silhouette) else "none",
+                "none" if one.silhouette is None else f"{one.silhouette:.4f}",
                 f"{one.overall:.4f}",
                 f"{one.lowest:.4f}",
-                names[one.least_advantaged],
+                one.least_advantaged,
                 f"{one.gap:.4f}",
             )
             for one in tried
@@ -347,18 +346,14 @@ def _print_tried(
     )
 
 
-def _print_frontier(console: Console, fitted: Fitted, frontier: Frontier) -> None:
+def _print_frontier(out: Printer, frontier: Frontier) -> None:
     """The trade-off; with many groups, everyone and the worst-off one only."""
-    from rawlsian.table._prepare import group_texts
-
-    names = [plain_text(name) for name in group_texts(fitted.problem.group_names)]
-    shown = names if len(names) <= MOST_COLUMNS else ["lowest"]
-    lowest = frontier.utilities.min(axis=1, keepdims=True)
-    utilities = frontier.utilities if len(names) <= MOST_COLUMNS else lowest
-    print_table(
-        console,
+    names, utilities = list(map(str, frontier.groups)), frontier.utilities
+    if len(names) > MOST_COLUMNS:
+        names, utilities = ["lowest"], utilities.min(axis=1, keepdims=True)
+    out.table(
         "The trade-off: utilities at each point",
-        ("point", "everyone", *shown),
+        ("point", "everyone", *names),
         [
             (str(j), f"{frontier.overall[j]:.4f}", *(f"{u:.4f}" for u in row))
             for j, row in enumerate(utilities)
@@ -366,49 +361,46 @@ def _print_frontier(console: Console, fitted: Fitted, frontier: Frontier) -> Non
     )
 
 
-def _as_json(
-    done: _Done, frontier: Frontier | None, written: list[str]
-) -> dict[str, Any]:
-    from rawlsian.table._prepare import group_texts
-
-    source, _, fitted, tried, seed = done
-    names = group_texts(fitted.problem.group_names)
-    trajectory = fitted.trajectory
-    content = {
+def _as_json(done: _Done, found: TradeOff | None, written: list[str]) -> dict[str, Any]:
+    fitted = done.fitted
+    names = [str(name) for name in fitted.problem.group_names]
+    before, after, trajectory = fitted.before, fitted.after, fitted.trajectory
+    content: dict[str, Any] = {
         "method": fitted.method,
         "clusters": fitted.n_clusters,
-        "seed": seed,
+        "seed": done.seed,
         "max_distance": fitted.problem.max_distance,
         "groups": [
             {
                 "group": name,
                 "size": float(fitted.problem.group_sizes[g]),
-                "before": float(fitted.before.utilities[g]),
-                "after": float(fitted.after.utilities[g]),
+                "before": float(before.utilities[g]),
+                "after": float(after.utilities[g]),
             }
             for g, name in enumerate(names)
         ],
-        "overall": {"before": fitted.before.overall, "after": fitted.after.overall},
+        "overall": {"before": before.overall, "after": after.overall},
         "least_advantaged": {
-            "before": names[int(fitted.before.utilities.argmin())],
-            "after": names[int(fitted.after.utilities.argmin())],
+            "before": names[int(before.utilities.argmin())],
+            "after": names[int(after.utilities.argmin())],
         },
         "moved": fitted.n_moved,
         "steps": None if trajectory is None else trajectory.n_iter,
         "stop_reason": None if trajectory is None else trajectory.stop_reason,
-        **columns_json(source.prepared),
+        **columns_json(done.source.prepared),
         "written": written,
     }
-    if tried:
-        content["tried"] = [asdict(one) | {
-            "silhouette": one.silhouette if isfinite(one.silhouette) else None,
-            "least_advantaged": names[one.least_advantaged],
-        } for one in tried]  # fmt: skip
-    if frontier is not None:
-        content["frontier"] = [
-            {"overall": float(overall), "utilities": dict(zip(names, row, strict=True))}
-            for overall, row in zip(
-                frontier.overall, frontier.utilities.tolist(), strict=True
-            )
-        ]
+    if done.tried:
+        content["tried"] = [asdict(one) for one in done.tried]
+    if found is not None:
+        content["frontier"] = _frontier_json(found.frontier, names)
     return content
+
+
+def _frontier_json(frontier: Frontier, names: list[str]) -> list[dict[str, Any]]:
+    return [
+        {"overall": float(overall), "utilities": dict(zip(names, row, strict=True))}
+        for overall, row in zip(
+            frontier.overall, frontier.utilities.tolist(), strict=True
+        )
+    ]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from rawlsian.cli._common import (
     WRONG_USE,
@@ -16,18 +16,17 @@ from rawlsian.cli._common import (
     ForceOption,
     IdOption,
     NaOption,
+    Printer,
     Reading,
     Screen,
     TableArgument,
     choose,
     fail,
     one_line_errors,
-    plain_text,
-    print_table,
 )
 
 if TYPE_CHECKING:
-    from rawlsian.table._predict import Predicted
+    from rawlsian._table._predict import Predicted
 
 
 def predict(
@@ -65,7 +64,7 @@ def predict(
             "--unknown",
             metavar="error|drop|ignore",
             help="Rows with categories that the model has not seen: stop and say so, "
-            "leave them out, or take them as unlike all others.",
+            "leave them out, or take them as equally far from all others.",
         ),
     ] = "error",
     na: NaOption = None,
@@ -89,10 +88,10 @@ def predict(
     with one_line_errors(written, debug), Screen() as screen:
         screen.tell("loading")
         from rawlsian import _files
-        from rawlsian.table import _model, _predict, _write
+        from rawlsian._table import _model, _predict, _write
 
         _write.check_ending(out, "--out")
-        _files.check_outputs([out], may_replace=force)
+        _files.check_outputs([out], inputs=[model, table], may_replace=force)
         loaded = _model.load_model(model)
         reading = Reading(table, delimiter, encoding, tuple(na or ()))
         content = reading.read(screen)
@@ -101,29 +100,27 @@ def predict(
         _write.write_labels(
             out,
             content.n_rows,
-            _predict.identifier(content, identifier),
+            _predict.identifier(loaded, content, identifier),
             found.rows,
             {"cluster": found.labels},
             found.left_out,
         )
         written.append(out)
-    _print(Console(), found, content.n_rows)
-    Console().print(plain_text(f"Wrote {out}."))
+    with one_line_errors(written, debug):
+        _print(Printer(), found, content.n_rows, written)
 
 
-def _print(console: Console, found: Predicted, n_rows: int) -> None:
-    console.print(
-        f"{len(found.rows):,} of {n_rows:,} rows have a cluster"
-        + (f"; {len(found.left_out):,} were left out." if found.left_out else ".")
-    )
-    if found.utilities is None:
-        return
-    print_table(
-        console,
-        "How well each group is served",
-        ("group", "people", "utility"),
-        [
-            (plain_text(name), f"{size:,}", f"{utility:.4f}")
-            for name, size, utility in found.utilities
-        ],
-    )
+def _print(out: Printer, found: Predicted, n_rows: int, written: Sequence[str]) -> None:
+    out.line(f"{len(found.rows):,} of {n_rows:,} rows have a cluster.")
+    for reason, count, first in found.left_out.by_reason():
+        out.line(f"Left out: {count:,} rows, the first is row {first} ({reason}).")
+    if found.utilities is not None:
+        out.table(
+            "How well each group is served",
+            ("group", "people", "utility"),
+            [
+                (name, f"{size:,}", f"{utility:.4f}")
+                for name, size, utility in found.utilities
+            ],
+        )
+    out.written(written)

@@ -150,10 +150,10 @@ def _on_existence(results: dict[str, Any]) -> Table:
     existence = results["existence"]
     lag = existence["lag"]
     table = number_table(
+        ["point", *GROUPS],
         f"Sample {existence['sample_seed']}: {existence['lag_runs']:,} of "
         f"{existence['runs']:,} runs have {lag} as the LAG",
-        "point", "Female", "Male", "overall",
-    )  # fmt: skip
+    )
     parts = [("of all runs", existence["unfiltered"])]
     if existence["filter"] == "filtered":
         parts.insert(0, (f"with {lag} as LAG", existence))
@@ -166,9 +166,8 @@ def _on_existence(results: dict[str, Any]) -> Table:
 
 def _on_traversals(results: dict[str, Any]) -> Table:
     table = number_table(
-        "From the utilitarian point",
-        "operator", "iterations", "Female", "Male", "overall", "seconds",
-    )  # fmt: skip
+        ["operator", "iterations", *GROUPS, "seconds"], "From the utilitarian point"
+    )
     for t in results["traversals"]:
         numbers = (f"{t['end'][name]:.4f}" for name in GROUPS)
         table.add_row(
@@ -190,7 +189,7 @@ def _on_beyond(results: dict[str, Any]) -> Table:
 
     beyond = results["beyond"]
     table = number_table(
-        "Beyond the paper, medians", "method", "gap closed", "proved gap", "seconds"
+        ["method", "gap closed", "proved gap", "seconds"], "Beyond the paper, medians"
     )
     for method in beyond["methods"]:
         ends = [row["methods"][method] for row in beyond["rows"]]

@@ -1,12 +1,21 @@
 """The page: one HTML file to explore clusterings with and to hand over.
 
 It needs no network and nothing installed but a browser. What is on it is described by
-a ``Page``; ``write_page`` makes the file's text of that.
+a ``Page``; ``page_html`` makes the file's text of that.
 """
 
 from __future__ import annotations
 
 from rawlsian.report._contents import Attribute, Page, Way
-from rawlsian.report._write import require_altair, write_page
+from rawlsian.report._ways import frontier_labels, frontier_way, trajectory_way
+from rawlsian.report._write import page_html
 
-__all__ = ["Attribute", "Page", "Way", "require_altair", "write_page"]
+__all__ = [
+    "Attribute",
+    "Page",
+    "Way",
+    "frontier_labels",
+    "frontier_way",
+    "page_html",
+    "trajectory_way",
+]

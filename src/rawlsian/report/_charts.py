@@ -40,7 +40,8 @@ TITLE_WIDTH = 40  # characters of a line
 def page_charts(page: Page) -> dict[str, Any]:
     """The figures, their captions and the looks that legends repeat."""
     pairs = _pairs(page)
-    cloud = page.cloud[np.isfinite(page.cloud).all(axis=1)]
+    cloud = np.empty((0, len(page.groups))) if page.cloud is None else page.cloud
+    cloud = cloud[np.isfinite(cloud).all(axis=1)]
     drawn = _sampled(cloud, N_CLOUD // max(len(pairs), 1))
     return {
         "space": [_panel(page, pair, drawn) for pair in pairs],
@@ -351,7 +352,9 @@ def _clusters(page: Page) -> dict[str, Any]:
     )
     rows = alt.Chart(alt.NamedData("now"))
     sizes = alt.Chart(alt.NamedData("sizes"))
-    names = alt.param(name="names", value=list(page.cluster_names))
+    names = alt.param(
+        name="names", value=[f"cluster {name}" for name in page.cluster_names]
+    )
     # Room for the number at the end of the longest bar.
     scale = alt.Scale(domain=[0, 1.12 * largest], nice=False)
     x = alt.X("n:Q", title="People", stack="zero", scale=scale)

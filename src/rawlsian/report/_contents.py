@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -67,8 +68,6 @@ class Page:
         Its heading.
     summary : tuple of str
         What changed (or what was found), in two sentences with numbers.
-    facts : tuple of (str, str)
-        A short table: rows, clusters, method, seed, what was left out.
     groups : tuple of str
         Names of the groups.
     group_codes : ndarray of shape (n_rows,)
@@ -76,23 +75,25 @@ class Page:
     max_distance : float
         The utility of a perfect fit.
     cluster_names : tuple of str
-        One for each label from 0.
+        One for each label from 0, such as "0"; the page says "cluster 0".
     X : ndarray of shape (n_rows, n_features)
         The encoded rows, of which the clusters' most distinctive attributes are told.
     attributes : tuple of Attribute
         What each column of X stands for.
     ways : tuple of Way
         What the slider walks; the first is shown at first, at its last point.
-    cloud : ndarray of shape (n_runs, n_groups)
-        Group utilities of k-means restarts; no row if there were none.
+    facts : tuple of (str, str)
+        A short table: rows, clusters, method, seed, what was left out.
+    cloud : ndarray of shape (n_runs, n_groups) or None
+        Group utilities of k-means restarts.
     bound : (str, float) or None
         What is known to limit the lowest group utility, and where it lies.
     row_header : str
-        What the rows' names are called in a download, such as "row" or "id".
+        What the rows' names are called in a download.
     row_names : sequence of str or None
-        The identifier of each row; None numbers them as ``row_numbers``.
-    row_numbers : ndarray of shape (n_rows,)
-        The number of each row in the user's table, from 1.
+        The identifier of each row, if there is one besides its number.
+    row_numbers : ndarray of shape (n_rows,) or None
+        The number of each row in the user's table; None counts from 1.
     notes : tuple of (str, tuple of str)
         Lists to show at the end, each with a heading: columns not used, rows not
         clustered.
@@ -102,19 +103,19 @@ class Page:
 
     title: str
     summary: tuple[str, ...]
-    facts: tuple[tuple[str, str], ...]
     groups: tuple[str, ...]
-    group_codes: NDArray[np.int32]
+    group_codes: NDArray[Any]
     max_distance: float
     cluster_names: tuple[str, ...]
     X: NDArray[np.float64]
     attributes: tuple[Attribute, ...]
     ways: tuple[Way, ...]
-    cloud: NDArray[np.float64]
-    bound: tuple[str, float] | None
-    row_header: str
-    row_names: tuple[str, ...] | None
-    row_numbers: NDArray[np.int64]
-    notes: tuple[tuple[str, tuple[str, ...]], ...]
-    methods: tuple[str, ...]
-    limits: tuple[str, ...]
+    facts: tuple[tuple[str, str], ...] = ()
+    cloud: NDArray[np.float64] | None = None
+    bound: tuple[str, float] | None = None
+    row_header: str = "id"
+    row_names: Sequence[str] | None = None
+    row_numbers: NDArray[np.int64] | None = None
+    notes: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    methods: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()

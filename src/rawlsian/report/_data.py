@@ -36,7 +36,8 @@ def page_data(page: Page) -> dict[str, Any]:
         "version": __version__,
         "groups": page.groups,
         "groupSizes": _count(page.group_codes, len(page.groups)).tolist(),
-        "clusters": page.cluster_names,
+        "clusters": [f"cluster {name}" for name in page.cluster_names],
+        "clusterNames": page.cluster_names,
         "decimals": _decimals(page.max_distance),
         "attributes": [
             [attribute.name, attribute.level, in_units(attribute, mean)]

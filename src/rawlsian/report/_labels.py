@@ -25,27 +25,25 @@ def carried(page: Page) -> dict[str, Any]:
     """
     dtype = label_type(len(page.cluster_names))
     labels = [pack_labels(way.labels, dtype) for way in page.ways]
-    rows = _numbers(page)
-    has_names = page.row_names is not None
+    numbers = _numbers(page)
+    names = None
     if page.row_names is not None:
-        names = _pack(json.dumps(page.row_names).encode())
-        has_names = _size(labels) + len(names) <= LIMIT
-        rows = names if has_names else rows
+        names = _pack(json.dumps(list(page.row_names)).encode())
+        if _size([*labels, numbers, names]) > LIMIT:
+            names = None
     for way in reversed(range(len(labels))):
-        if _size(labels) + len(rows) > LIMIT:
+        if _size([*labels, numbers, names]) > LIMIT:
             labels[way] = None
-    has_labels = any(each is not None for each in labels)
     return {
         "labels": labels,
         "labelBytes": dtype.itemsize,
         "rows": {
-            "header": page.row_header if has_names or page.row_names is None else "row",
-            "names": rows if has_names and has_labels else None,
-            # Differences from one to the next; none at all count from 1.
-            "numbers": rows if not has_names and has_labels else None,
-            "count": len(page.row_numbers),
+            "count": len(page.X),
+            "numbers": numbers,  # differences from one to the next; none: from 1
+            "header": page.row_header,
+            "names": names,
         },
-        "leftOut": _left_out(page, labels, has_names),
+        "leftOut": _left_out(page, labels, names is not None),
     }
 
 
@@ -69,10 +67,12 @@ def pack_labels(labels: NDArray[Any], dtype: np.dtype[Any]) -> str | None:
     return b64encode(packed).decode()
 
 
-def _numbers(page: Page) -> str:
+def _numbers(page: Page) -> str | None:
+    if page.row_numbers is None:
+        return None
     steps = np.diff(page.row_numbers, prepend=0)
     if (steps == 1).all():
-        return ""
+        return None
     return _pack(json.dumps(steps.tolist(), separators=(",", ":")).encode())
 
 
@@ -80,8 +80,8 @@ def _pack(text: bytes) -> str:
     return b64encode(zlib.compress(text, wbits=GZIP)).decode()
 
 
-def _size(labels: list[str | None]) -> int:
-    return sum(len(each) for each in labels if each is not None)
+def _size(packed: list[str | None]) -> int:
+    return sum(len(each) for each in packed if each is not None)
 
 
 def _left_out(page: Page, labels: list[str | None], has_names: bool) -> list[str]:

@@ -14,7 +14,7 @@ from rawlsian.report._contents import Page
 from rawlsian.report._data import page_data
 
 
-def write_page(page: Page) -> str:
+def page_html(page: Page) -> str:
     """Make one HTML file of a page, which needs no network.
 
     Parameters
@@ -36,26 +36,17 @@ def write_page(page: Page) -> str:
     --------
     >>> import numpy as np
     >>> from rawlsian import traverse
-    >>> from rawlsian.report import Attribute, Page, Way, write_page
+    >>> from rawlsian.report import Attribute, Page, page_html, trajectory_way
     >>> X = np.array([[0.0], [0.1], [0.2], [0.9], [1.0]])
     >>> walk = traverse(X, [0, 0, 0, 1, 1], list("abaab"), max_distance=1)
-    >>> way = Way(
-    ...     title="One step at a time", kind="trajectory",
-    ...     steps=np.arange(walk.n_iter + 1), utilities=walk.utilities,
-    ...     overall=walk.overall,
-    ...     labels=np.array([walk.labels_at(s) for s in range(walk.n_iter + 1)]),
-    ... )
     >>> page = Page(
     ...     title="Five people", summary=("Two sentences", "that say what changed."),
-    ...     facts=(("People", "5"),), groups=("a", "b"),
-    ...     group_codes=np.array([0, 1, 0, 0, 1]), max_distance=1.0,
-    ...     cluster_names=("cluster 0", "cluster 1"), X=X,
+    ...     groups=("a", "b"), group_codes=np.array([0, 1, 0, 0, 1]), max_distance=1.0,
+    ...     cluster_names=("0", "1"), X=X,
     ...     attributes=(Attribute("age", None, lowest=20.0, spread=50.0),),
-    ...     ways=(way,), cloud=np.empty((0, 2)), bound=None, row_header="row",
-    ...     row_names=None, row_numbers=np.arange(1, 6), notes=(), methods=(),
-    ...     limits=(),
+    ...     ways=(trajectory_way(walk, "One step at a time"),),
     ... )
-    >>> write_page(page).startswith("<!doctype html>")
+    >>> page_html(page).startswith("<!doctype html>")
     True
     """
     require_altair()

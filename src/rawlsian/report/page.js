@@ -211,12 +211,17 @@
   async function draw(figure, specification, rows) {
     const options = { actions: false, renderer: "svg", tooltip: false };
     const shown = rows();
-    const { view } = await vegaEmbed(figure, { ...specification, datasets: shown }, options);
-    view.addEventListener("click", (event, item) => {
-      const datum = item && item.datum;
-      if (datum && Number.isInteger(datum.p)) go(datum.w, datum.p);
-    });
-    figures.push({ view, rows, shown });
+    try {
+      const { view } = await vegaEmbed(figure, { ...specification, datasets: shown }, options);
+      view.addEventListener("click", (event, item) => {
+        const datum = item && item.datum;
+        if (datum && Number.isInteger(datum.p)) go(datum.w, datum.p);
+      });
+      figures.push({ view, rows, shown });
+    } catch (error) {
+      console.error(error);
+      figure.replaceChildren(element("p", { class: "caption" }, "This figure could not be drawn here; the tables have its numbers."));
+    }
   }
 
   function drawPanel(panel) {
@@ -345,16 +350,21 @@
 
   // --- Where we are ---
 
+  // Points of a trade-off count from 0, as in the file that --frontier writes.
+  function placeText() {
+    const { kind, steps } = way();
+    return kind === "trajectory"
+      ? `Step ${steps[state.point]} of ${steps[steps.length - 1]}`
+      : `Point ${state.point} of ${steps.length - 1}`;
+  }
+
   function statusText() {
-    const { kind, steps, utilities, overall, moved } = way();
+    const { kind, utilities, overall, moved } = way();
     const now = utilities[state.point];
     const lowest = lowestGroup(now);
     const told = `lowest utility ${utility(now[lowest])} (${page.groups[lowest]}), overall ${utility(overall[state.point])}`;
     if (kind === "one") return `This clustering: ${told}.`;
-    const place = kind === "trajectory"
-      ? `Step ${steps[state.point]} of ${steps[steps.length - 1]}`
-      : `Point ${state.point + 1} of ${steps.length}`;
-    return `${place}: ${told}; ${people(moved[state.point])} moved`;
+    return `${placeText()}: ${told}; ${people(moved[state.point])} moved`;
   }
 
   function showControls() {
@@ -366,7 +376,7 @@
     byId("controls").hidden = page.ways.length === 1 && kind === "one";
     slider.max = last;
     slider.value = state.point;
-    slider.setAttribute("aria-valuetext", statusText());
+    slider.setAttribute("aria-valuetext", placeText());
     byId("first").disabled = byId("previous").disabled = state.point === 0;
     byId("next").disabled = byId("last").disabled = state.point === last;
     byId("ways").querySelectorAll("input")[state.way].checked = true;
@@ -435,9 +445,8 @@
     return unpacked[key];
   }
 
-  async function rowNames() {
-    const { names, numbers, count } = page.rows;
-    if (names) return unpackJson(names);
+  async function rowNumbers() {
+    const { numbers, count } = page.rows;
     if (!numbers) return Array.from({ length: count }, (_, i) => String(i + 1));
     let last = 0;
     return (await unpackJson(numbers)).map((step) => String((last += step)));
@@ -465,16 +474,20 @@
 
   async function download() {
     const { point, way: place } = state;
-    const [names, labels] = [await once("names", rowNames), await labelsAt(place, point)];
-    const clusters = page.clusters.map(csvCell);
-    const rows = names.map((name, i) => `${csvCell(name)},${clusters[labels[i]]}`);
-    const csv = [`${csvCell(page.rows.header)},cluster`, ...rows, ""].join("\r\n");
+    const { header, names: packed } = page.rows;
+    const numbers = await once("numbers", rowNumbers);
+    const names = packed && await once("names", () => unpackJson(packed));
+    const labels = await labelsAt(place, point);
+    const clusters = page.clusterNames.map(csvCell);
+    const line = (number, name, cluster) => (packed ? [number, csvCell(name), cluster] : [number, cluster]).join(",");
+    const rows = numbers.map((number, i) => line(number, packed && names[i], clusters[labels[i]]));
+    const csv = [line("row", header, "cluster"), ...rows, ""].join("\r\n");
     const address = URL.createObjectURL(new Blob([csv], { type: "text/csv" }));
     const { kind, steps } = page.ways[place];
-    const name = kind === "one" ? "labels.csv" : `labels-${kind}-${kind === "trajectory" ? steps[point] : point + 1}.csv`;
+    const name = kind === "one" ? "labels.csv" : `labels-${kind}-${kind === "trajectory" ? steps[point] : point}.csv`;
     element("a", { href: address, download: name }).click();
     setTimeout(() => URL.revokeObjectURL(address), 60000);
-    fill("download-note", `${name}: ${whole.format(names.length)} rows.`);
+    fill("download-note", `${name}: ${whole.format(rows.length)} rows.`);
   }
 
   function arrange() {
@@ -493,8 +506,8 @@
     writeLegends();
     writeSpaceLegend();
     document.querySelectorAll(".versus").forEach((part) => { part.hidden = way().kind === "one"; });
-    await drawFigures();
     update();
+    await drawFigures();
     document.body.removeAttribute("aria-busy");
   }
 

@@ -22,7 +22,8 @@ from typing import Any, NamedTuple
 from rawlsian._files import write_whole
 from rawlsian._version import __version__
 from rawlsian.plotting import require_matplotlib
-from rawlsian.report import require_altair, write_page
+from rawlsian.report import page_html
+from rawlsian.report._write import require_altair
 from rawlsian.study import _beyond, _data, _stages
 from rawlsian.study._claims import PAPER_ITERATIONS, check_claims
 from rawlsian.study._page import study_page
@@ -172,7 +173,7 @@ def run_study(
     ways = _beyond.ways_of(shown)
     results["beyond"] = _beyond_the_paper(explored, shown.sample, ways, tell)
     if folder is not None:
-        folder.page = write_page(study_page(adult, shown, ways, results["beyond"]))
+        folder.page = page_html(study_page(adult, shown, ways, results["beyond"]))
     tell("beyond", config.samples, config.samples)
     results["claims"] = check_claims(results)
     tell("claims", 1, 1)

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from rawlsian._problem import Problem
-from rawlsian.report import Page
-from rawlsian.report._ways import (
-    LIMITS,
-    TRADE_OFF,
-    UTILITY,
-    frontier_way,
-    trajectory_way,
-)
+from rawlsian.report import Page, frontier_labels, frontier_way, trajectory_way
+from rawlsian.report._words import LIMITS, TRADE_OFF, UTILITY
 from rawlsian.study._beyond import Ways
 from rawlsian.study._data import Adult
 from rawlsian.study._stages import Explored
@@ -48,9 +40,9 @@ def study_page(
     n_clusters = int(ways.labels.max()) + 1
     bound = next(row for row in beyond["rows"] if row["seed"] == sample.seed)["proved"]
     trajectories = [
-        trajectory_way(ways.walks[name], title, n_clusters)
-        for name, title in TITLES.items()
+        trajectory_way(ways.walks[name], title) for name, title in TITLES.items()
     ]
+    labels = frontier_labels(ways.frontier, sample.X, ways.labels)
     n_runs = len(shown.restarts.inertia)
     return Page(
         title="Rawlsian k-means on Adult: the sample shown in the study",
@@ -64,16 +56,14 @@ def study_page(
         groups=tuple(map(str, problem.group_names)),
         group_codes=problem.groups,
         max_distance=problem.max_distance,
-        cluster_names=tuple(f"cluster {c}" for c in range(n_clusters)),
+        cluster_names=tuple(map(str, range(n_clusters))),
         X=sample.X,
         attributes=adult.attributes,
-        ways=(*trajectories, frontier_way(ways.frontier, problem, ways.labels)),
+        ways=(*trajectories, frontier_way(ways.frontier, labels)),
         cloud=shown.restarts.utilities,
         bound=("the proved bound", bound),
         row_header="line",
         row_names=tuple(map(str, sample.line_numbers)),
-        row_numbers=np.arange(1, len(sample.X) + 1),
-        notes=(),
         methods=(
             UTILITY.format(limit=problem.max_distance),
             WALKS,

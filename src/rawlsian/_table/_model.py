@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rawlsian._files import write_text
+from rawlsian._table._columns import Used, as_category, as_numbers
+from rawlsian._table._errors import TableError, WrongUseError
+from rawlsian._table._prepare import Feature
+from rawlsian._table._read import Table
 from rawlsian._version import __version__
-from rawlsian.table._columns import Used, as_category, as_numbers
-from rawlsian.table._prepare import MISSING, Feature, encode
-from rawlsian.table._read import Table, TableError, WrongUseError
 
 FORMAT, FORMAT_VERSION = "rawlsian-model", 1
+LARGEST_CENTER = 1e100
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,14 +87,6 @@ class Model:
                     unknown[feature.name] = new
         return unknown
 
-    def may_miss(self, feature: Feature) -> bool:
-        """Whether it knows what to do where this feature has no value."""
-        return feature.fill is not None or MISSING in (feature.levels or ())
-
-    def encode(self, columns: list[Used]) -> NDArray[np.float64]:
-        """The rows as it was fitted on them."""
-        return encode(self.features, columns)
-
 
 def load_model(path: str) -> Model:
     """Read a model, and check that it is one."""
@@ -99,7 +94,7 @@ def load_model(path: str) -> Model:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise WrongUseError(f"cannot read {path!r} ({error.strerror}).") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise TableError(
             f"{path!r} is not a model; rawlsian fit --save writes one."
         ) from error
@@ -112,29 +107,53 @@ def load_model(path: str) -> Model:
         )
     try:
         return _model(content)
-    except (KeyError, TypeError, ValueError) as error:
-        raise TableError(f"the model {path!r} is damaged ({error}).") from error
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise TableError(
+            f"the model {path!r} is damaged ({type(error).__name__}: {error})."
+        ) from error
 
 
 def _model(content: dict[str, Any]) -> Model:
-    features = [
-        Feature(
-            name=str(each["name"]),
-            levels=None if each["levels"] is None else tuple(map(str, each["levels"])),
-            lowest=float(each["lowest"]),
-            spread=float(each["spread"]),
-            fill=None if each["fill"] is None else float(each["fill"]),
-        )
-        for each in content["features"]
-    ]
+    features = [_feature(each) for each in _list(content["features"])]
+    names = [feature.name for feature in features]
+    if not names or len(set(names)) < len(names):
+        raise ValueError("it has no columns, or two of one name")
+    sensitive = tuple(map(str, _list(content["sensitive"])))
+    if not sensitive:
+        raise ValueError("it has no sensitive column")
     centers = np.array(content["centers"], np.float64)
     width = sum(len(feature.attributes) for feature in features)
-    if centers.ndim != 2 or centers.shape[1] != width or not np.isfinite(centers).all():
+    if centers.ndim != 2 or centers.shape[1] != width or not len(centers):
         raise ValueError(f"its centers have shape {centers.shape}, not (k, {width})")
-    return Model(
-        features=features,
-        centers=centers,
-        sensitive=tuple(map(str, content["sensitive"])),
-        max_distance=float(content["max_distance"]),
-        method=str(content["method"]),
+    # Encoded rows lie between 0 and 1; squares of these must not overflow.
+    if not (np.abs(centers) <= LARGEST_CENTER).all():
+        raise ValueError("its centers are not finite, or too far away")
+    max_distance, method = _finite(content["max_distance"]), str(content["method"])
+    return Model(features, centers, sensitive, max_distance, method)
+
+
+def _feature(content: dict[str, Any]) -> Feature:
+    levels, fill = content["levels"], content["fill"]
+    spread = _finite(content["spread"])
+    if spread < 0:
+        raise ValueError("a spread is below 0")
+    return Feature(
+        name=str(content["name"]),
+        levels=None if levels is None else tuple(map(str, _list(levels))),
+        lowest=_finite(content["lowest"]),
+        spread=spread,
+        fill=None if fill is None else _finite(fill),
     )
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise TypeError(f"{value!r:.40} is not a list")
+    return value
+
+
+def _finite(value: Any) -> float:
+    number = float(value)
+    if not isfinite(number):
+        raise ValueError("it holds a number that is not finite")
+    return number

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,29 +15,22 @@ from sklearn.metrics import silhouette_score
 
 from rawlsian._assignment import Assignment
 from rawlsian._fair import group_means, nearest
-from rawlsian._frontier import Frontier, frontier
-from rawlsian._kmeans import FairLloyd, RawlsianKMeans
+from rawlsian._frontier import Frontier, frontier, not_dominated
 from rawlsian._many_moves import renumbering
 from rawlsian._problem import Problem
 from rawlsian._restarts import kmeans_restarts
+from rawlsian._table._errors import WrongUseError
+from rawlsian._table._methods import METHODS
+from rawlsian._table._prepare import Prepared
 from rawlsian._traverse import Trajectory, traverse
-from rawlsian.table._prepare import Prepared
-from rawlsian.table._read import WrongUseError
-
-OPERATORS = ("rawls", "R1", "R2", "R1+R2", "R2-exhaustive", "batch", "relocate")
-SOLVERS: dict[str, Callable[..., Any]] = {
-    "kmeans-free": RawlsianKMeans,
-    "kmeans-mean": lambda k, **kw: RawlsianKMeans(k, centers="mean", **kw),
-    "fair-lloyd": FairLloyd,
-}
-METHODS = (*OPERATORS, *SOLVERS)
+from rawlsian.report import frontier_labels
 
 N_INIT = 10
 # A silhouette compares all pairs of rows.
 SILHOUETTE_ROWS = 5_000
 # Rows times runs of k-means that are drawn as a cloud.
 CLOUD_WORK, MOST_CLOUD_RUNS = 5_000_000, 500
-# The trade-off is searched on at most so many rows, and told for all.
+# The trade-off is searched on about so many rows, and told for all.
 FRONTIER_ROWS = 50_000
 
 # What is being done, how much of it is done, and how much there is (None: unknown).
@@ -95,21 +88,19 @@ class Tried:
     """K-means with a number of clusters, one of a range."""
 
     n_clusters: int
-    silhouette: float
+    silhouette: float | None
     overall: float
     lowest: float
-    least_advantaged: int
+    least_advantaged: str
     gap: float
 
 
 def problem_of(prepared: Prepared) -> Problem:
     """The rows and groups of a prepared table."""
-    groups = prepared.groups
-    return Problem.from_arrays(
-        prepared.X,
-        groups[:, 0] if groups.shape[1] == 1 else groups,
-        max_distance=prepared.max_distance,
+    problem = Problem.from_arrays(
+        prepared.X, prepared.groups, max_distance=prepared.max_distance
     )
+    return replace(problem, group_names=np.array(prepared.group_names, object))
 
 
 def check_clusters(n_clusters: int, problem: Problem) -> None:
@@ -131,7 +122,16 @@ def check_clusters(n_clusters: int, problem: Problem) -> None:
 
 def plain(problem: Problem, n_clusters: int, seed: int) -> Clustering:
     """The best of ten runs of k-means++."""
-    kmeans = KMeans(n_clusters, n_init=N_INIT, random_state=seed).fit(problem.X)
+    with warnings.catch_warnings():
+        # Told below, in our words.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        kmeans = KMeans(n_clusters, n_init=N_INIT, random_state=seed).fit(problem.X)
+    n_found = len(np.unique(kmeans.labels_))
+    if n_found < n_clusters:
+        raise WrongUseError(
+            f"--clusters {n_clusters} is more than k-means can tell apart in these "
+            f"rows; ask for at most {n_found}."
+        )
     return with_means(problem, kmeans.labels_)
 
 
@@ -156,44 +156,50 @@ def with_centers(problem: Problem, centers: NDArray[np.float64]) -> Clustering:
 
 def try_range(
     problem: Problem, numbers: Sequence[int], seed: int, tell: Tell
-) -> tuple[list[Tried], int]:
+) -> tuple[list[Tried], Clustering]:
     """K-means with each number of clusters, and the one with the best silhouette."""
     rng = np.random.RandomState(seed)
     rows = rng.permutation(problem.n_samples)[:SILHOUETTE_ROWS]
-    tried = []
+    tried: list[Tried] = []
+    chosen: tuple[float, Clustering] | None = None
     for done, n_clusters in enumerate(numbers):
         tell("k-means", done, len(numbers))
         found = plain(problem, n_clusters, seed)
-        labels = found.labels[rows]
-        n_seen = len(np.unique(labels))
+        silhouette = _silhouette(problem.X[rows], found.labels[rows])
         tried.append(
             Tried(
                 n_clusters,
-                float(silhouette_score(problem.X[rows], labels))
-                if 1 < n_seen < len(rows)
-                else float("nan"),
+                silhouette,
                 found.overall,
                 float(found.utilities.min()),
-                int(found.utilities.argmin()),
+                str(problem.group_names[found.utilities.argmin()]),
                 float(np.ptp(found.utilities)),
             )
         )
-    tell("k-means", len(numbers), len(numbers))
-    silhouettes = np.nan_to_num([one.silhouette for one in tried], nan=-np.inf)
-    return tried, numbers[int(np.argmax(silhouettes))]
+        score = -np.inf if silhouette is None else silhouette
+        if chosen is None or score > chosen[0]:
+            chosen = score, found
+    assert chosen is not None  # numbers are not empty
+    return tried, chosen[1]
+
+
+def _silhouette(X: NDArray[np.float64], labels: NDArray[np.int32]) -> float | None:
+    """None where there is none: with one cluster, or one for each row."""
+    if not 1 < len(np.unique(labels)) < len(labels):
+        return None
+    return float(silhouette_score(X, labels))
 
 
 def fit(
-    problem: Problem, n_clusters: int, method: str, seed: int, tell: Tell
+    problem: Problem, before: Clustering, method: str, seed: int, tell: Tell
 ) -> Fitted:
-    """K-means, and the method from there or beside it."""
-    tell("k-means", 0, None)
-    before = plain(problem, n_clusters, seed)
-    tell("k-means", 1, 1)
-    if method in OPERATORS:
+    """What the method makes of k-means, or finds beside it."""
+    tell(method, 0, None)
+    how = METHODS[method]
+    if how.solver is None:
         return _walked(problem, before, method, tell)
-    solver = SOLVERS[method](
-        n_clusters,
+    solver = how.solver(
+        len(before.centers),
         max_distance=problem.max_distance,
         random_state=seed,
         callback=lambda step: tell(method, step.n_done, step.n_runs),
@@ -202,11 +208,10 @@ def fit(
         warnings.simplefilter("always", ConvergenceWarning)
         solver.fit(problem.X, sensitive_features=problem.groups)
     is_interrupted = any("Interrupted" in str(each.message) for each in told)
-    tell(method, 1, 1)
-    if method == "kmeans-mean":
-        after = with_means(problem, solver.labels_)
-    else:
+    if how.has_free_centers:
         after = with_centers(problem, solver.cluster_centers_)
+    else:
+        after = with_means(problem, solver.labels_)
     after = _numbered_like(after, before)
     return Fitted(problem, method, before, after, None, is_interrupted)
 
@@ -220,7 +225,6 @@ def _walked(problem: Problem, before: Clustering, method: str, tell: Tell) -> Fi
         max_distance=problem.max_distance,
         callback=lambda step: tell(method, step.n_iter, None),
     )
-    tell(method, max(trajectory.n_iter, 1), max(trajectory.n_iter, 1))
     after = with_means(problem, trajectory.labels)
     is_interrupted = trajectory.stop_reason == "interrupted"
     return Fitted(problem, method, before, after, trajectory, is_interrupted)
@@ -237,9 +241,22 @@ def _numbered_like(after: Clustering, before: Clustering) -> Clustering:
     )
 
 
-def trade_off(problem: Problem, n_clusters: int, seed: int) -> tuple[Frontier, int]:
-    """The frontier, and on how many rows its centers were searched."""
+@dataclass(frozen=True, eq=False)
+class TradeOff:
+    """The frontier, labels at each of its points, and on how many rows it was searched.
+
+    Clusters are numbered so that few rows seem to move from a point to the next.
+    """
+
+    frontier: Frontier
+    labels: NDArray[Any]
+    n_searched: int
+
+
+def trade_off(problem: Problem, start: Clustering, seed: int) -> TradeOff:
+    """The points between the best k-means and the best for the worst-off group."""
     rows = _some_rows(problem, seed)
+    n_clusters = len(start.centers)
     found = frontier(
         problem.X[rows],
         problem.groups[rows],
@@ -247,20 +264,17 @@ def trade_off(problem: Problem, n_clusters: int, seed: int) -> tuple[Frontier, i
         max_distance=problem.max_distance,
         random_state=seed,
     )
-    utilities = np.array(
-        [with_centers(problem, centers).utilities for centers in found.cluster_centers]
-    )
-    found = Frontier(
-        problem.group_names,
-        utilities,
-        utilities @ problem.shares,
-        found.cluster_centers,
-    )
-    return found, len(rows)
+    if len(rows) < problem.n_samples:
+        # What is best of a sample need not be of all, where k-means may be better.
+        centers = np.array([*found.cluster_centers, start.centers])
+        found = not_dominated(problem, centers)
+    found = replace(found, groups=problem.group_names)
+    labels = frontier_labels(found, problem.X, start.labels)
+    return TradeOff(found, labels, len(rows))
 
 
 def _some_rows(problem: Problem, seed: int) -> NDArray[np.int64]:
-    """At most FRONTIER_ROWS of the rows, with their share of each group."""
+    """About FRONTIER_ROWS of the rows, with their share of each group."""
     if problem.n_samples <= FRONTIER_ROWS:
         return np.arange(problem.n_samples)
     rng = np.random.default_rng(seed)

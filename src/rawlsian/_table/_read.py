@@ -9,6 +9,7 @@ import io
 import lzma
 import sys
 import zipfile
+import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -20,20 +21,14 @@ import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import NDArray
 
+from rawlsian._table._errors import TableError, WrongUseError
+
 STANDARD_INPUT = "-"
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 HEAD_BYTES = 2**16
 MISSING_TEXTS = frozenset(
     ["", "#N/A", "#NA", "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null", "<NA>"]
 )
-
-
-class TableError(ValueError):
-    """Why a table cannot be used and what to do, in one line."""
-
-
-class WrongUseError(TableError):
-    """What was asked for cannot be had of this table, whatever it holds."""
 
 
 class Column(NamedTuple):
@@ -43,8 +38,8 @@ class Column(NamedTuple):
     ----------
     name : str
         Its name in the table.
-    levels : ndarray of shape (n_levels,)
-        The different values: text, or floats where ``is_typed`` and numeric.
+    levels : pyarrow.Array of length n_levels
+        The different values: text without spaces around it, or numbers.
     codes : ndarray of shape (n_rows,)
         The position of each row's value in ``levels``; -1 where it is missing.
     stored_as : {"text", "number", "date", "other"}
@@ -52,9 +47,25 @@ class Column(NamedTuple):
     """
 
     name: str
-    levels: NDArray[Any]
+    levels: Any
     codes: NDArray[np.int32]
     stored_as: str
+
+    def texts(self) -> NDArray[Any]:
+        """The levels as text: whole numbers without a point, others in full."""
+        texts = np.empty(len(self.levels), object)
+        texts[:] = [_as_text(value) for value in self.levels.to_pylist()]
+        return texts
+
+    def first_row(self, place: int) -> int:
+        """The first row that has that level, counted from 1 below the header."""
+        return int(np.argmax(self.codes == place)) + 1
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
 
 
 class Table(NamedTuple):
@@ -73,14 +84,13 @@ def read_table(
     missing_texts: Sequence[str] = (),
 ) -> Table:
     """Read CSV, TSV or Parquet, compressed or not, from a file or standard input."""
+    missing = MISSING_TEXTS.union(missing_texts)
     with _open(source) as stream:
         head = _peek(stream)
-        if not head:
-            raise TableError(f"{_named(source)} is empty; give a table with a header.")
         if head.startswith(b"PAR1"):
-            return _read_parquet(stream, source, missing_texts)
-        with _decompressed(stream, head, source) as text:
-            return _read_text(text, source, delimiter, encoding, missing_texts)
+            return _read_parquet(stream, source, missing)
+        content = _decompressed(stream, head, source)
+    return _read_text(content, source, delimiter, encoding, missing)
 
 
 def _named(source: str) -> str:
@@ -94,6 +104,8 @@ def _open(source: str) -> IO[bytes]:
     if path.is_dir():
         raise WrongUseError(f"{source!r} is a folder; name a file in it.")
     try:
+        if path.is_fifo():  # no part of which can be looked at twice
+            return io.BytesIO(path.read_bytes())
         return path.open("rb")
     except OSError as error:
         raise WrongUseError(f"cannot read {source!r} ({error.strerror}).") from error
@@ -108,9 +120,7 @@ def _peek(stream: IO[bytes], n_bytes: int = 8) -> bytes:
 # --- Parquet -----------------------------------------------------------------------
 
 
-def _read_parquet(
-    stream: IO[bytes], source: str, missing_texts: Sequence[str]
-) -> Table:
+def _read_parquet(stream: IO[bytes], source: str, missing: frozenset[str]) -> Table:
     try:
         table = pyarrow.parquet.read_table(stream)
     except (pa.ArrowException, OSError) as error:
@@ -120,7 +130,6 @@ def _read_parquet(
         ) from error
     _check_names(table.column_names)
     _check_rows(table.num_rows, source)
-    missing = MISSING_TEXTS.union(missing_texts)
     columns = {
         name: _from_arrow(name, table.column(name), missing)
         for name in table.column_names
@@ -133,50 +142,57 @@ def _from_arrow(name: str, values: pa.ChunkedArray, missing: frozenset[str]) -> 
     kind = values.type
     if pa.types.is_dictionary(kind):
         values, kind = values.cast(kind.value_type), kind.value_type
-    if pa.types.is_temporal(kind):
-        stored_as, values = "date", values.cast(pa.string())
-    elif pa.types.is_nested(kind) or pa.types.is_null(kind) or _is_binary(kind):
-        nothing = np.full(len(values), -1, np.int32)
-        return Column(name, np.array([], object), nothing, "other")
-    elif pa.types.is_boolean(kind):
-        stored_as, values = "text", values.cast(pa.string())
-    elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        stored_as = "text"
-    else:
-        return _typed_numbers(name, values)
-    levels, codes = _levels(values.combine_chunks().dictionary_encode())
-    return Column(name, *_tidy(levels, codes, missing), stored_as)
+    is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    if (
+        pa.types.is_boolean(kind)
+        or pa.types.is_null(kind)
+        or is_text
+        or str(kind) == "string_view"
+    ):
+        levels, codes = _levels(values.cast(pa.string()))
+        return Column(name, *_tidy(levels, codes, missing), "text")
+    if _is_number_type(kind):
+        return Column(name, *_levels(_without_nan(values)), "number")
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        return Column(name, *_levels(values), "date")
+    nothing = np.full(len(values), -1, np.int32)
+    return Column(name, pa.array([], pa.string()), nothing, "other")
 
 
-def _is_binary(kind: pa.DataType) -> bool:
+def _is_number_type(kind: pa.DataType) -> bool:
     return bool(
-        pa.types.is_binary(kind)
-        or pa.types.is_large_binary(kind)
-        or pa.types.is_fixed_size_binary(kind)
+        pa.types.is_integer(kind)
+        or pa.types.is_floating(kind)
+        or pa.types.is_decimal(kind)
     )
 
 
-def _typed_numbers(name: str, values: pa.ChunkedArray) -> Column:
-    numbers = values.cast(pa.float64(), safe=False)
-    numbers = pc.if_else(pc.is_nan(numbers), None, numbers)
-    levels, codes = _levels(numbers.combine_chunks().dictionary_encode())
-    return Column(name, levels.astype(np.float64), codes, "number")
+def _without_nan(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    if pa.types.is_float16(values.type):
+        values = values.cast(pa.float32())
+    if not pa.types.is_floating(values.type):
+        return values
+    # Adding 0 makes 0.0 of -0.0, which would be a level of its own.
+    return pc.add(pc.if_else(pc.is_nan(values), None, values), 0.0)
 
 
-def _levels(encoded: Any) -> tuple[NDArray[Any], NDArray[np.int32]]:
+def _levels(values: pa.ChunkedArray) -> tuple[Any, NDArray[np.int32]]:
     """The different values and each row's place among them, -1 for null."""
+    if not pa.types.is_dictionary(values.type):
+        values = values.dictionary_encode()
+    if values.num_chunks == 0:
+        return pa.array([], values.type.value_type), np.empty(0, np.int32)
+    encoded = values.unify_dictionaries().combine_chunks()
     if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.unify_dictionaries().combine_chunks()
-    if isinstance(encoded, pa.ChunkedArray):  # of no chunk at all
-        encoded = pa.array([], pa.dictionary(pa.int32(), pa.string()))
+        encoded = encoded.chunk(0)
     codes = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
-    return encoded.dictionary.to_numpy(zero_copy_only=False), codes.astype(np.int32)
+    return encoded.dictionary, codes.astype(np.int32)
 
 
 # --- Text --------------------------------------------------------------------------
 
 
-def _decompressed(stream: IO[bytes], head: bytes, source: str) -> IO[bytes]:
+def _decompressed(stream: IO[bytes], head: bytes, source: str) -> bytes:
     """The bytes of the text itself, whatever the name of the file says."""
     openers: dict[bytes, Callable[[Any], Any]] = {
         b"\x1f\x8b": gzip.open,
@@ -185,16 +201,26 @@ def _decompressed(stream: IO[bytes], head: bytes, source: str) -> IO[bytes]:
         b"\x28\xb5\x2f\xfd": lambda raw: pa.CompressedInputStream(raw, "zstd"),
         b"PK\x03\x04": lambda raw: _unzipped(raw, source),
     }
-    for magic, opener in openers.items():
-        if head.startswith(magic):
-            opened: IO[bytes] = opener(stream)
-            return opened
-    return stream
+    opener = next((o for magic, o in openers.items() if head.startswith(magic)), None)
+    try:
+        if opener is None:
+            return stream.read()
+        with opener(stream) as opened:
+            content: bytes = opened.read()
+            return content
+    except (OSError, EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile) as error:
+        raise TableError(
+            f"{_named(source)} cannot be decompressed ({error}); is it whole?"
+        ) from error
 
 
 def _unzipped(stream: IO[bytes], source: str) -> IO[bytes]:
     archive = zipfile.ZipFile(stream)
-    names = archive.namelist()
+    names = [
+        name
+        for name in archive.namelist()
+        if not name.startswith("__MACOSX/") and not name.endswith("/")
+    ]
     if any(name.startswith("xl/") for name in names):
         raise TableError(
             f"{_named(source)} is an Excel workbook; save the sheet as CSV first."
@@ -207,26 +233,22 @@ def _unzipped(stream: IO[bytes], source: str) -> IO[bytes]:
 
 
 def _read_text(
-    stream: IO[bytes],
+    content: bytes,
     source: str,
     delimiter: str | None,
     encoding: str,
-    missing_texts: Sequence[str],
+    missing: frozenset[str],
 ) -> Table:
-    try:
-        content = stream.read()
-    except (OSError, EOFError, lzma.LZMAError, zipfile.BadZipFile) as error:
-        raise TableError(
-            f"{_named(source)} cannot be decompressed ({error}); is it whole?"
-        ) from error
     content, encoding = _decoded(content, encoding, source)
     content = content.lstrip(b"\r\n")
-    head = content[:HEAD_BYTES].decode("utf-8", errors="ignore")
-    delimiter = delimiter or _guess_delimiter(head)
-    names = _header(head, delimiter, source)
+    if not content:
+        raise TableError(f"{_named(source)} is empty; give a table with a header.")
+    if delimiter is None:
+        delimiter = _guess_delimiter(content[:HEAD_BYTES].decode(errors="ignore"))
+    names = _header(content, delimiter, source)
     encoded = _parse(content, names, delimiter, source)
     _check_rows(encoded.num_rows, source)
-    missing = MISSING_TEXTS.union(missing_texts)
+    _refuse_open_quote(content, encoded, source)
     columns = {
         name: Column(name, *_tidy(*_levels(encoded.column(j)), missing), "text")
         for j, name in enumerate(names)
@@ -239,14 +261,14 @@ def _decoded(content: bytes, encoding: str, source: str) -> tuple[bytes, str]:
     """The text as UTF-8 without a byte order mark, and what it was."""
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         encoding = "utf-16"
-    content = content.removeprefix(b"\xef\xbb\xbf")
-    if b"\0" in content[:HEAD_BYTES] and encoding != "utf-16":
-        raise TableError(f"{_named(source)} is not text; give CSV, TSV or Parquet.")
+    is_utf8 = encoding.lower() in ("utf-8", "utf8")
+    if is_utf8 and b"\0" in content[:HEAD_BYTES]:
+        raise TableError(
+            f"{_named(source)} is not text; give CSV, TSV or Parquet, or say which "
+            "--encoding it has."
+        )
     try:
-        if encoding.lower() not in ("utf-8", "utf8"):
-            return content.decode(encoding).encode(), encoding
-        if not content.isascii():
-            content.decode("utf-8")
+        text = content.decode(encoding)
     except LookupError as error:
         raise WrongUseError(
             f"--encoding {encoding!r} is not known; utf-8, latin-1 and cp1252 are."
@@ -258,7 +280,9 @@ def _decoded(content: bytes, encoding: str, source: str) -> tuple[bytes, str]:
             f"0x{content[error.start]:02x}; if it comes from an older program, try "
             "--encoding latin-1."
         ) from error
-    return content, "utf-8"
+    if is_utf8:
+        return content.removeprefix(b"\xef\xbb\xbf"), encoding
+    return text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}").encode(), encoding
 
 
 def _guess_delimiter(head: str) -> str:
@@ -278,12 +302,13 @@ def _guess_delimiter(head: str) -> str:
     return max(DELIMITERS, key=lines[0].count)
 
 
-def _header(head: str, delimiter: str, source: str) -> list[str]:
+def _header(content: bytes, delimiter: str, source: str) -> list[str]:
     if len(delimiter.encode()) != 1:
         raise WrongUseError(
             f"--delimiter must be one character such as ';', got {delimiter!r}."
         )
-    first = next(csv.reader(io.StringIO(head, newline=None), delimiter=delimiter), [])
+    lines = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8")
+    first = next(csv.reader(lines, delimiter=delimiter), [])
     names = [
         name.strip() or f"unnamed {place}" for place, name in enumerate(first, start=1)
     ]
@@ -314,10 +339,17 @@ def _parse(content: bytes, names: list[str], delimiter: str, source: str) -> pa.
             pa.BufferReader(content),
             # Threads would lose the number of the row that is wrong.
             read_options=pyarrow.csv.ReadOptions(
-                use_threads=False, column_names=places, skip_rows_after_names=1
+                use_threads=False,
+                column_names=places,
+                skip_rows_after_names=1,
+                block_size=_block_size(content),
             ),
             parse_options=pyarrow.csv.ParseOptions(
-                delimiter=delimiter, newlines_in_values=True, invalid_row_handler=note
+                delimiter=delimiter,
+                newlines_in_values=True,
+                invalid_row_handler=note,
+                # In a table of one column an empty line is a row without a value.
+                ignore_empty_lines=len(names) > 1,
             ),
             convert_options=pyarrow.csv.ConvertOptions(
                 column_types=dict.fromkeys(places, texts),
@@ -327,10 +359,10 @@ def _parse(content: bytes, names: list[str], delimiter: str, source: str) -> pa.
         )
     except pa.ArrowInvalid as error:
         if wrong:
-            place, found = wrong[0].number, wrong[0].actual_columns
+            place, found = wrong[0].number - 1, wrong[0].actual_columns
             raise TableError(
-                f"{_named(source)} has {found} value(s) in row {place}, counting the "
-                f"header as 1, but {len(names)} columns; mend that row, or name the "
+                f"{_named(source)} has {found} value(s) in row {place}, not counting "
+                f"the header, but {len(names)} columns; mend that row, or name the "
                 "right --delimiter."
             ) from error
         raise TableError(
@@ -338,17 +370,34 @@ def _parse(content: bytes, names: list[str], delimiter: str, source: str) -> pa.
         ) from error
 
 
+def _refuse_open_quote(content: bytes, encoded: pa.Table, source: str) -> None:
+    """Raise if the last cell took in all that followed, for want of a second quote."""
+    last = encoded.column(encoded.num_columns - 1)[-1].as_py()
+    if last and "\n" in last and not content.rstrip().endswith(b'"'):
+        raise TableError(
+            f"{_named(source)} has a quote in row {encoded.num_rows} that is never "
+            "closed, so that the rows after it cannot be told; mend that row."
+        )
+
+
+def _block_size(content: bytes) -> int:
+    """A megabyte, or more where a row may be longer than that."""
+    longest = max(content.find(b"\n", 0, 2**26), 0)  # the header, or the only row
+    return max(2**20, 16 * longest)
+
+
 def _tidy(
-    levels: NDArray[Any], codes: NDArray[np.int32], missing: frozenset[str]
-) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    levels: Any, codes: NDArray[np.int32], missing: frozenset[str]
+) -> tuple[Any, NDArray[np.int32]]:
     """Texts without spaces around them; those that mean missing become -1."""
-    texts: dict[str, int] = {}
-    places = np.empty(len(levels) + 1, np.int32)
-    for place, level in enumerate(levels):
-        text = level.strip()
-        places[place] = -1 if text in missing else texts.setdefault(text, len(texts))
-    places[-1] = -1  # where the code is -1
-    return np.array(list(texts), object), places[codes]
+    trimmed = pc.utf8_trim_whitespace(levels).dictionary_encode()
+    texts = trimmed.dictionary
+    is_missing = pc.is_in(texts, pa.array(sorted(missing), texts.type))
+    is_kept = ~is_missing.to_numpy(zero_copy_only=False)
+    number = np.where(is_kept, np.cumsum(is_kept) - 1, -1)
+    places = number[trimmed.indices.to_numpy(zero_copy_only=False)]
+    places = np.append(places, -1)  # where the code is -1
+    return texts.filter(pa.array(is_kept)), places[codes].astype(np.int32)
 
 
 # --- Both --------------------------------------------------------------------------

@@ -11,40 +11,16 @@ from numpy.typing import NDArray
 
 from rawlsian._frontier import Frontier
 from rawlsian._problem import Problem
+from rawlsian._table._analysis import Fitted, TradeOff
+from rawlsian._table._columns import Roles
+from rawlsian._table._methods import METHODS
+from rawlsian._table._prepare import Prepared
+from rawlsian._table._read import Column, Table
+from rawlsian._table._write import free_name
 from rawlsian.metrics import Audit
-from rawlsian.report import Page, Way
-from rawlsian.report._ways import (
-    LIMITS,
-    TRADE_OFF,
-    UTILITY,
-    frontier_way,
-    small,
-    trajectory_way,
-)
-from rawlsian.table._analysis import Fitted
-from rawlsian.table._columns import Roles
-from rawlsian.table._prepare import Prepared, group_texts, identifier_of
-from rawlsian.table._read import Column, Table
+from rawlsian.report import Page, Way, frontier_way, trajectory_way
+from rawlsian.report._words import LIMITS, TRADE_OFF, UTILITY
 
-METHODS = {
-    "rawls": "The start is the best of ten runs of k-means. From there people are "
-    "reassigned, many at a time where that helps, one or two at a time, or by founding "
-    "a cluster elsewhere; every step raises the utility of the group that is worst off "
-    "at that moment, and it ends when no step does. Centers are the means of their "
-    "clusters, and a person need not be in the cluster of the nearest one.",
-    "operator": "The start is the best of ten runs of k-means. From there the operator "
-    "{method} reassigns people step by step; every step raises the utility of the "
-    "group that is worst off at that moment, and it ends when no step does. Centers "
-    "are the means of their clusters, and a person need not be in the cluster of the "
-    "nearest one.",
-    "free": "The start is the best of ten runs of k-means. Beside it {method} searches "
-    "centers that make the utility of the worst-off group as high as it finds; "
-    "centers may lie anywhere, and everyone is in the cluster of the nearest one.",
-    "kmeans-mean": "The start is the best of ten runs of k-means. Beside it "
-    "kmeans-mean searches a clustering in which the utility of the worst-off group is "
-    "as high as it finds, with the means of the clusters as centers; a person need "
-    "not be in the cluster of the nearest one.",
-}
 SAMPLED = (
     " Its centers were searched on a sample of {rows:,} rows; the figures are those of "
     "all rows."
@@ -53,55 +29,49 @@ SAMPLED = (
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Where the rows of a page come from."""
+    """Where the rows come from; not the table itself, which would stay in memory."""
 
     name: str
-    table: Table
+    n_rows: int
+    n_columns: int
+    how: str
     prepared: Prepared
     identifier: Column | None
 
     @classmethod
     def of(cls, name: str, table: Table, prepared: Prepared, roles: Roles) -> Source:
         """The table, with the column that names its rows if there is one."""
-        found = identifier_of(roles, prepared.unused)
-        return cls(
-            name, table, prepared, None if found is None else table.columns[found]
-        )
+        noticed = (column.name for column in prepared.unused if column.is_identifier)
+        found = roles.identifier or next(noticed, None)
+        identifier = None if found is None else table.columns[found]
+        n_columns = len(table.columns)
+        return cls(name, table.n_rows, n_columns, table.how, prepared, identifier)
 
 
 def fit_page(
     source: Source,
     fitted: Fitted,
     seed: int,
-    frontier: Frontier,
-    frontier_rows: int,
+    trade_off: TradeOff,
     restarts: NDArray[np.float64],
 ) -> Page:
     """The page of a fit: the way to it, and the trade-off."""
     problem = fitted.problem
-    ways = [_way(fitted), frontier_way(frontier, problem, fitted.before.labels)]
-    trade_off = TRADE_OFF
-    if frontier_rows < problem.n_samples:
-        trade_off += SAMPLED.format(rows=frontier_rows)
-    kind = fitted.method if fitted.method in METHODS else "operator"
-    if fitted.method in ("kmeans-free", "fair-lloyd"):
-        kind = "free"
-    cloud = (
-        f"The cloud: {len(restarts):,} runs of k-means, each from random rows."
-        if len(restarts)
-        else ""
-    )
+    sampled = ""
+    if trade_off.n_searched < problem.n_samples:
+        sampled = SAMPLED.format(rows=trade_off.n_searched)
+    cloud = f"The cloud: {len(restarts):,} runs of k-means, each from random rows."
     return _page(
         source,
         problem,
         title=f"Clusters of {source.name}, made fairer",
         summary=fit_summary(fitted),
         facts=(("Method", fitted.method), ("Seed", str(seed))),
-        cluster_names=tuple(f"cluster {c}" for c in range(fitted.n_clusters)),
-        ways=tuple(ways),
+        cluster_names=tuple(map(str, range(fitted.n_clusters))),
+        ways=(_way(fitted), frontier_way(trade_off.frontier, trade_off.labels)),
         cloud=restarts,
-        remark=better_point(fitted, frontier),
-        methods=(METHODS[kind].format(method=fitted.method), trade_off, cloud),
+        remark=better_point(fitted, trade_off.frontier),
+        methods=(METHODS[fitted.method].sentence, TRADE_OFF + sampled, cloud),
     )
 
 
@@ -119,7 +89,7 @@ def audit_page(
         np.zeros(1, np.int64),
         audit.utilities[None],
         np.array([audit.overall]),
-        small(labels, len(cluster_names))[None],
+        labels[None],
     )
     interval = (
         ""
@@ -134,9 +104,9 @@ def audit_page(
         title=f"How the clusters of {source.name} serve each group",
         summary=audit_summary(audit),
         facts=(),
-        cluster_names=tuple(f"cluster {name}" for name in cluster_names),
+        cluster_names=tuple(cluster_names),
         ways=(way,),
-        cloud=np.empty((0, problem.n_groups)),
+        cloud=None,
         methods=("The clusters are those of the table.", interval),
     )
 
@@ -150,27 +120,28 @@ def _page(
     facts: tuple[tuple[str, str], ...],
     cluster_names: tuple[str, ...],
     ways: tuple[Way, ...],
-    cloud: NDArray[np.float64],
+    cloud: NDArray[np.float64] | None,
     methods: tuple[str, ...],
     remark: str | None = None,
 ) -> Page:
     prepared, identifier = source.prepared, source.identifier
-    names = None
+    names, header = None, "id"
     if identifier is not None:
-        levels = np.append(identifier.levels.astype(str).astype(object), "")
-        names = tuple(levels[identifier.codes[prepared.rows]])
+        texts = np.append(identifier.texts(), "")
+        names = tuple(texts[identifier.codes[prepared.rows]])
+        header = free_name(identifier.name, ["row", "cluster"])
     utility = UTILITY.format(limit=problem.max_distance)
     return Page(
         title=title,
         summary=summary,
         facts=(
-            ("Rows", f"{source.table.n_rows:,}"),
+            ("Rows", f"{source.n_rows:,}"),
             ("Clustered", f"{len(prepared.rows):,}"),
             ("Columns clustered on", ", ".join(f.name for f in prepared.features)),
             ("Clusters", str(len(cluster_names))),
             *facts,
         ),
-        groups=group_texts(problem.group_names),
+        groups=tuple(problem.group_names),
         group_codes=problem.groups,
         max_distance=problem.max_distance,
         cluster_names=cluster_names,
@@ -178,8 +149,7 @@ def _page(
         attributes=prepared.attributes,
         ways=ways,
         cloud=cloud,
-        bound=None,
-        row_header="row" if identifier is None else identifier.name,
+        row_header=header,
         row_names=names,
         row_numbers=prepared.rows + 1,
         notes=_notes(prepared, remark),
@@ -197,7 +167,8 @@ def _notes(
             f"{column.name}: {column.reason}" for column in prepared.unused
         ],
         "Rows that were not clustered": [
-            f"row {row + 1}: {reason}" for row, reason in prepared.left_out
+            f"{reason}: {count:,} rows, the first is row {first}"
+            for reason, count, first in prepared.left_out.by_reason()
         ],
     }
     return tuple((head, tuple(lines)) for head, lines in lists.items() if lines)
@@ -209,7 +180,7 @@ def _notes(
 def _way(fitted: Fitted) -> Way:
     if fitted.trajectory is not None:
         title = f"From k-means, step by step ({fitted.method})"
-        return trajectory_way(fitted.trajectory, title, fitted.n_clusters)
+        return trajectory_way(fitted.trajectory, title)
     ends = (fitted.before, fitted.after)
     return Way(
         f"From k-means to {fitted.method}",
@@ -217,7 +188,7 @@ def _way(fitted: Fitted) -> Way:
         np.arange(2),
         np.array([end.utilities for end in ends]),
         np.array([end.overall for end in ends]),
-        np.array([small(end.labels, fitted.n_clusters) for end in ends]),
+        np.array([end.labels for end in ends]),
     )
 
 
@@ -227,7 +198,7 @@ def _way(fitted: Fitted) -> Way:
 def fit_summary(fitted: Fitted) -> tuple[str, str]:
     """What changed, in two sentences."""
     problem, before, after = fitted.problem, fitted.before, fitted.after
-    names = group_texts(problem.group_names)
+    names = problem.group_names
     lowest, lowest_after = before.utilities.min(), after.utilities.min()
     distance = problem.max_distance - lowest
     nearer = (lowest_after - lowest) / distance if distance > 0 else 0.0
@@ -244,7 +215,7 @@ def fit_summary(fitted: Fitted) -> tuple[str, str]:
     )
 
 
-def _worst(utilities: NDArray[np.float64], names: Sequence[str]) -> str:
+def _worst(utilities: NDArray[np.float64], names: NDArray[Any]) -> str:
     """The group of the lowest utility, or all that are level with it as it is told."""
     level = [
         name
@@ -270,7 +241,7 @@ def better_point(fitted: Fitted, frontier: Frontier) -> str | None:
 
 def audit_summary(audit: Audit) -> tuple[str, str]:
     """What was found, in two sentences."""
-    names = group_texts(audit.groups)
+    names = audit.groups
     worst, best = int(audit.utilities.argmin()), int(audit.utilities.argmax())
     if len(names) == 1:
         return (

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from itertools import compress
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rawlsian.preprocessing import HOT
-from rawlsian.report import Attribute
-from rawlsian.table._columns import (
+from rawlsian._table._columns import (
     Roles,
     Unused,
     Used,
@@ -20,7 +19,10 @@ from rawlsian.table._columns import (
     groups_of,
     sort_out,
 )
-from rawlsian.table._read import Table, TableError
+from rawlsian._table._errors import TableError
+from rawlsian._table._read import Table
+from rawlsian.preprocessing import HOT
+from rawlsian.report import Attribute
 
 MISSING = "(missing)"
 MOST_GROUPS = 100
@@ -58,6 +60,11 @@ class Feature(NamedTuple):
         return int(self.spread > 0) + (self.fill is not None)
 
     @property
+    def may_be_missing(self) -> bool:
+        """Whether it is known what to do where there is no value."""
+        return self.fill is not None or MISSING in (self.levels or ())
+
+    @property
     def attributes(self) -> list[Attribute]:
         """What its encoded columns stand for."""
         if self.levels is not None:
@@ -70,6 +77,36 @@ class Feature(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
+class LeftOut:
+    """Rows that are not clustered.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_left_out,)
+        Their positions in the table, ascending.
+    codes : ndarray of shape (n_left_out,)
+        The position of each one's reason among ``reasons``.
+    reasons : list of str
+        Why, such as "missing: age".
+    """
+
+    rows: NDArray[np.int64]
+    codes: NDArray[np.int64]
+    reasons: list[str]
+
+    def by_reason(self) -> list[tuple[str, int, int]]:
+        """Each reason, how many rows it has, and the first, counted from 1."""
+        return [
+            (
+                reason,
+                int((self.codes == c).sum()),
+                int(self.rows[self.codes == c][0]) + 1,
+            )
+            for c, reason in enumerate(self.reasons)
+        ]
+
+
+@dataclass(frozen=True, eq=False)
 class Prepared:
     """A table, ready to be clustered.
 
@@ -79,12 +116,14 @@ class Prepared:
         The encoded rows.
     features : list of Feature
         How they were encoded.
-    groups : ndarray of shape (n_kept, n_sensitive)
-        The values of the sensitive columns.
+    groups : ndarray of shape (n_kept,)
+        The position of each row's group among the names.
+    group_names : list of str
+        Sorted; those of intersections are joined by commas.
     rows : ndarray of shape (n_kept,)
         Their positions in the table.
-    left_out : list of (int, str)
-        The positions of the other rows, and why they are not clustered.
+    left_out : LeftOut
+        The other rows.
     unused : list of Unused
         The columns that are not clustered on.
     remarks : list of str
@@ -93,9 +132,10 @@ class Prepared:
 
     X: NDArray[np.float64]
     features: list[Feature]
-    groups: NDArray[Any]
+    groups: NDArray[np.int64]
+    group_names: list[str]
     rows: NDArray[np.int64]
-    left_out: list[tuple[int, str]]
+    left_out: LeftOut
     unused: list[Unused]
     remarks: list[str]
 
@@ -121,21 +161,60 @@ def prepare(
     _refuse_missing(needed, when_missing, table.n_rows)
     if when_missing == "category":
         needed = [labels] if labels is not None else []
-        sensitive = [_with_missing(column) for column in sensitive]
-    rows, left_out = _complete_rows(needed, table.n_rows)
-    used = [column._replace(codes=column.codes[rows]) for column in used]
+        sensitive = [with_missing(column) for column in sensitive]
+    rows, left_out = complete_rows(
+        {f"missing: {column.name}": column.is_missing for column in needed},
+        table.n_rows,
+    )
+    if not len(rows):
+        raise TableError(
+            "every row has a missing value; leave columns out with --drop, or say "
+            "--missing category."
+        )
+    group_names, groups = group_codes([_at(column, rows) for column in sensitive])
+    used = [_at(column, rows) for column in used]
     features = [learn(column) for column in used]
     X = encode(features, used)
-    if not X.size or not np.ptp(X, axis=0).any():
+    if not np.ptp(X, axis=0).any():
         raise TableError(
             "all rows are alike in the columns that are clustered on "
             f"({', '.join(column.name for column in used[:10])}); there is nothing to "
             "cluster."
         )
-    groups = np.column_stack(
-        [column.levels[column.codes[rows]] for column in sensitive]
-    )
-    return Prepared(X, features, groups, rows, left_out, unused, _remarks(used, groups))
+    remarks = _remarks(used, group_names, np.bincount(groups))
+    return Prepared(X, features, groups, group_names, rows, left_out, unused, remarks)
+
+
+def _at(column: Used, rows: NDArray[np.int64]) -> Used:
+    return column._replace(codes=column.codes[rows])
+
+
+def group_codes(columns: Sequence[Used]) -> tuple[list[str], NDArray[np.int64]]:
+    """Names of the groups that these columns make, sorted, and each row's code."""
+    combined = np.zeros(len(columns[0].codes), np.int64)
+    for column in columns:
+        order = np.argsort(column.levels)  # so that the names come out sorted
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order))
+        combined = combined * len(order) + rank[column.codes]
+    found, first, codes = np.unique(combined, return_index=True, return_inverse=True)
+    if len(found) > MOST_GROUPS:
+        raise TableError(
+            f"the sensitive columns make {len(found):,} groups, more than "
+            f"{MOST_GROUPS}; use fewer columns, or columns with fewer values."
+        )
+    names = [
+        ", ".join(
+            _quoted(column.levels[column.codes[row]], columns) for column in columns
+        )
+        for row in first
+    ]
+    return names, codes
+
+
+def _quoted(text: str, columns: Sequence[Used]) -> str:
+    """In quotes where a comma could be taken for the one between two columns."""
+    return f'"{text}"' if len(columns) > 1 and "," in text else text
 
 
 def _refuse_missing(columns: Sequence[Used], when_missing: str, n_rows: int) -> None:
@@ -155,36 +234,27 @@ def _refuse_missing(columns: Sequence[Used], when_missing: str, n_rows: int) -> 
     )
 
 
-def _complete_rows(
-    columns: Sequence[Used], n_rows: int
-) -> tuple[NDArray[np.int64], list[tuple[int, str]]]:
-    """The rows that have all of these values, and what the others lack."""
-    lacks = np.zeros(n_rows, np.bool_)
-    for column in columns:
-        lacks |= column.is_missing
-    left_out = []
-    for row in np.flatnonzero(lacks).tolist():
-        names = dict.fromkeys(
-            column.name for column in columns if column.codes[row] < 0
-        )
-        left_out.append((row, f"missing: {', '.join(names)}"))
-    rows = np.flatnonzero(~lacks)
-    if not len(rows):
-        raise TableError(
-            "every row has a missing value; leave columns out with --drop, or say "
-            "--missing category."
-        )
-    return rows, left_out
+def complete_rows(
+    lacks: dict[str, NDArray[np.bool_]], n_rows: int
+) -> tuple[NDArray[np.int64], LeftOut]:
+    """The rows for which no reason to leave them out holds, and the others."""
+    masks = np.array(list(lacks.values()), np.bool_).reshape(len(lacks), n_rows)
+    is_left_out = masks.any(axis=0)
+    rows = np.flatnonzero(is_left_out)
+    patterns, codes = np.unique(masks[:, rows].T, axis=0, return_inverse=True)
+    reasons = ["; ".join(compress(lacks, pattern)) for pattern in patterns]
+    left_out = LeftOut(rows, codes.reshape(-1), reasons if len(rows) else [])
+    return np.flatnonzero(~is_left_out), left_out
 
 
-def _with_missing(column: Used) -> Used:
+def with_missing(column: Used) -> Used:
     """A category whose missing values are a level of their own."""
     if not column.is_missing.any():
         return column
     if MISSING in column.levels:
         raise TableError(
             f"column {column.name!r} has both missing values and the text {MISSING!r}; "
-            "rename that text, so that they can be told apart."
+            "write that text in another way, so that they can be told apart."
         )
     codes = np.where(column.is_missing, len(column.levels), column.codes)
     levels = np.append(column.levels, MISSING)
@@ -195,7 +265,12 @@ def learn(column: Used) -> Feature:
     """The range of a column of numbers, or the levels of a category."""
     present = np.unique(column.codes[~column.is_missing])
     if column.kind == "category":
-        column = _with_missing(column)
+        if MISSING in column.levels:
+            raise TableError(
+                f"column {column.name!r} has the text {MISSING!r}, which stands for "
+                "missing values here; write it in another way."
+            )
+        column = with_missing(column)
         present = np.unique(column.codes)
         levels = tuple(sorted(column.levels[present]))
         return Feature(column.name, levels, 0.0, 0.0, None)
@@ -205,15 +280,21 @@ def learn(column: Used) -> Feature:
     fill = None
     if column.is_missing.any():
         fill = float(np.median(column.numbers[~column.is_missing]))
-    return Feature(
-        column.name, None, float(numbers.min()), float(np.ptp(numbers)), fill
-    )
+    with np.errstate(over="ignore"):
+        spread = float(np.ptp(numbers))
+    if not np.isfinite(spread):
+        raise TableError(
+            f"the numbers of column {column.name!r} lie too far apart "
+            f"({numbers.min():g} to {numbers.max():g}); scale them first."
+        )
+    return Feature(column.name, None, float(numbers.min()), spread, fill)
 
 
 def encode(features: Sequence[Feature], columns: Sequence[Used]) -> NDArray[np.float64]:
     """Every feature at most 1 apart, as ``UnitDistanceEncoder`` does.
 
-    A level that was not learnt is encoded as zeros: 1/2 from every other.
+    A level that was not learnt is encoded as zeros: 1/2 from every other. A missing
+    number stands at ``fill``, and a second feature tells that it is missing.
     """
     n_rows = len(columns[0].codes)
     width = sum(len(feature.attributes) for feature in features)
@@ -236,7 +317,7 @@ def _encode_column(feature: Feature, column: Used, out: NDArray[np.float64]) -> 
     """Write the encoded columns of one feature."""
     if feature.levels is not None:
         if MISSING in feature.levels:
-            column = _with_missing(column)
+            column = with_missing(column)
         places = {level: place for place, level in enumerate(feature.levels)}
         known = np.array([places.get(level, -1) for level in column.levels], np.intp)
         levels = known[column.codes]
@@ -273,19 +354,13 @@ def _natural(text: str) -> tuple[bool, float, str]:
         return True, 0.0, text
 
 
-def group_texts(names: NDArray[Any]) -> tuple[str, ...]:
-    """Names of groups for people; those of intersections are joined."""
-    return tuple(
-        ", ".join(map(str, name)) if isinstance(name, tuple) else str(name)
-        for name in names.tolist()
-    )
-
-
-def _remarks(used: Sequence[Used], groups: NDArray[Any]) -> list[str]:
-    """What is worth a warning: small groups, one group, filled numbers."""
+def _remarks(
+    used: Sequence[Used], names: Sequence[str], counts: NDArray[np.intp]
+) -> list[str]:
+    """What is worth a warning: filled numbers, older clusters, few people."""
     remarks = [
         f"{column.name!r}: missing values ({column.is_missing.sum():,}) stand at its "
-        "median, with a column that tells so."
+        "median, and a column of its own tells that they are missing."
         for column in used
         if column.kind == "number" and column.is_missing.any()
     ]
@@ -295,12 +370,6 @@ def _remarks(used: Sequence[Used], groups: NDArray[Any]) -> list[str]:
         for column in used
         if LABELS_NAME.search(column.name)
     ]
-    names, counts = _count_groups(groups)
-    if len(names) > MOST_GROUPS:
-        raise TableError(
-            f"the sensitive columns make {len(names):,} groups, more than "
-            f"{MOST_GROUPS}; use fewer columns, or columns with fewer values."
-        )
     if len(names) == 1:
         remarks.append(
             f"Everyone is in one group, {names[0]!r}: there is nobody to compare with."
@@ -312,17 +381,3 @@ def _remarks(used: Sequence[Used], groups: NDArray[Any]) -> list[str]:
             "of so small a group say little."
         )
     return remarks
-
-
-def _count_groups(groups: NDArray[Any]) -> tuple[list[str], list[int]]:
-    counts: dict[tuple[str, ...], int] = {}
-    for row in map(tuple, groups.tolist()):
-        counts[row] = counts.get(row, 0) + 1
-    return [", ".join(row) for row in counts], list(counts.values())
-
-
-def identifier_of(roles: Roles, unused: Sequence[Unused]) -> str | None:
-    """The column that names the rows: the one given, or the first that was noticed."""
-    if roles.identifier is not None:
-        return roles.identifier
-    return next((column.name for column in unused if column.is_identifier), None)
