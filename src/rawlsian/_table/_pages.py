@@ -14,7 +14,7 @@ from rawlsian._problem import Problem
 from rawlsian._table._analysis import Fitted, TradeOff
 from rawlsian._table._columns import Roles
 from rawlsian._table._methods import METHODS
-from rawlsian._table._prepare import Prepared
+from rawlsian._table._prepare import FEW_PEOPLE, Prepared
 from rawlsian._table._read import Column, Table
 from rawlsian._table._write import free_name
 from rawlsian.metrics import Audit
@@ -24,6 +24,13 @@ from rawlsian.report._words import LIMITS, TRADE_OFF, UTILITY
 SAMPLED = (
     " Its centers were searched on a sample of {rows:,} rows; the figures are those of "
     "all rows."
+)
+
+INTERVAL = (
+    "The interval of how far a group is behind resamples the people of each group, "
+    "with the clusters held fixed: it tells how much that owes to who happens to be in "
+    "the table. With more than two groups it is wide enough for all pairs of groups at "
+    "once."
 )
 
 
@@ -91,13 +98,6 @@ def audit_page(
         np.array([audit.overall]),
         labels[None],
     )
-    interval = (
-        ""
-        if np.isnan(audit.gap_interval[0])
-        else "The interval of the gap resamples the people of each group, with the "
-        "clusters held fixed: it tells how much the gap owes to who happens to be in "
-        "the table."
-    )
     return _page(
         source,
         problem,
@@ -107,7 +107,7 @@ def audit_page(
         cluster_names=tuple(cluster_names),
         ways=(way,),
         cloud=None,
-        methods=("The clusters are those of the table.", interval),
+        methods=("The clusters are those of the table.", INTERVAL),
     )
 
 
@@ -153,7 +153,7 @@ def _page(
         row_names=names,
         row_numbers=prepared.rows + 1,
         notes=_notes(prepared, remark),
-        methods=tuple(text for text in (utility, *methods) if text),
+        methods=(utility, *methods),
         limits=LIMITS,
     )
 
@@ -250,11 +250,9 @@ def audit_summary(audit: Audit) -> tuple[str, str]:
             "With no other group there is nobody to compare with.",
         )
     low, high = audit.gap_interval
-    interval = (
-        ""
-        if np.isnan(low)
-        else f" ({audit.confidence:.0%} interval {low:.4f} to {high:.4f})"
-    )
+    interval = f" ({audit.confidence:.0%} interval {low:.4f} to {high:.4f})"
+    if min(audit.sizes[worst], audit.sizes[best]) < FEW_PEOPLE:
+        interval = " (too few people for an interval)"
     return (
         f"{names[worst]} is served worst, with a mean utility of "
         f"{audit.utilities[worst]:.4f}: {audit.gap:.4f} behind {names[best]}"
