@@ -233,19 +233,24 @@ def test_a_point_that_is_better_for_every_group_is_told(tmp_path):
         "fit", PEOPLE, "--sensitive", "sex", "--clusters", 5, "--drop", "segment",
         "--frontier", tmp_path / "points.csv", "--json",
     )  # fmt: skip
-    again = rawlsian(
-        "fit", PEOPLE, "--sensitive", "sex", "--clusters", 5, "--drop", "segment",
-        "--frontier", tmp_path / "points.csv", "--force",
-    )  # fmt: skip
 
     told = json.loads(done.stdout)
     after = {each["group"]: each["after"] for each in told["groups"]}
-    better = {
-        j: point["overall"]
+    lowest = {
+        j: min(point["utilities"].values())
         for j, point in enumerate(told["frontier"])
         if all(point["utilities"][group] > after[group] for group in after)
     }
-    assert f"Point {max(better, key=better.get)} of the trade-off is" in again.stdout
+    best = max(lowest, key=lowest.get)
+    assert told["remarks"][-1].startswith(f"Point {best} of the trade-off is better")
+    assert f"the lowest utility is {lowest[best]:.4f}" in told["remarks"][-1]
+
+
+def test_that_nothing_could_be_improved_is_told(tmp_path):
+    done = rawlsian("fit", few_people(tmp_path), "--sensitive", "sex", "--clusters", 1)
+
+    assert "Nothing that rawls tried raises the lowest group utility" in done.stdout
+    assert "with 1 cluster," in done.stdout
 
 
 def test_json_is_all_that_is_printed(tmp_path):
@@ -322,7 +327,9 @@ def test_audit_prints_groups_ratio_and_the_clusters_that_hurt_most():
     text = " ".join(done.stdout.split())
     assert "Female is served worst" in text
     assert "at least four fifths" in text
-    assert "Clusters that hurt Female most" in text
+    assert (
+        "Female is 0.2420 behind everyone. What adds most to that: cluster S3" in text
+    )
     assert "95% interval" in text
 
 
@@ -340,9 +347,14 @@ def test_audit_takes_intersections():
 def test_a_group_of_few_people_gets_no_interval(tmp_path):
     table = few_people(tmp_path, sex=["f"] * 3 + ["m"] * 57, segment=["a", "b"] * 30)
 
-    done = rawlsian("audit", table, "--sensitive", "sex", "--labels", "segment")
+    arguments = ["audit", table, "--sensitive", "sex", "--labels", "segment"]
+    done, as_json = rawlsian(*arguments), rawlsian(*arguments, "--json")
 
-    assert "too few people" in done.stdout
+    # The few are served best, so that the others cannot be compared with them.
+    assert done.stdout.count("too few in the best") == 2
+    told = json.loads(as_json.stdout)
+    assert told["gap_interval"] is None
+    assert {each["low"] for each in told["groups"]} == {None}
 
 
 def test_clusters_of_any_name_can_be_audited(tmp_path):

@@ -28,7 +28,9 @@ def main() -> None:
         # Wrong use, as typer tells it, whose classes have moved from click to typer.
         if not hasattr(error, "format_message"):
             raise
-        _fail(f"{error.format_message().rstrip('.')}; rawlsian --help tells more.")
+        command = getattr(getattr(error, "ctx", None), "command_path", "rawlsian")
+        message = error.format_message().rstrip(".")
+        _fail(f"{message}; {command} --help tells more.")
 
 
 def _fail(message: str) -> None:

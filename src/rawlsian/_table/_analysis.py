@@ -245,7 +245,7 @@ def _numbered_like(after: Clustering, before: Clustering) -> Clustering:
 class TradeOff:
     """The frontier, labels at each of its points, and on how many rows it was searched.
 
-    Clusters are numbered so that few rows seem to move from a point to the next.
+    Clusters are numbered so that few rows seem to have moved since k-means.
     """
 
     frontier: Frontier

@@ -38,6 +38,8 @@ class Model:
         The utility of a perfect fit.
     method : str
         How it was fitted.
+    identifier : str or None
+        The column that named the rows of that table.
     """
 
     features: list[Feature]
@@ -45,6 +47,7 @@ class Model:
     sensitive: tuple[str, ...]
     max_distance: float
     method: str
+    identifier: str | None = None
 
     def save(self, path: str) -> None:
         """Write it as JSON, whole or not at all."""
@@ -54,6 +57,7 @@ class Model:
             "written_by": f"rawlsian {__version__}",
             "method": self.method,
             "sensitive": self.sensitive,
+            "identifier": self.identifier,
             "max_distance": self.max_distance,
             "features": [feature._asdict() for feature in self.features],
             "centers": self.centers.tolist(),
@@ -129,7 +133,10 @@ def _model(content: dict[str, Any]) -> Model:
     if not (np.abs(centers) <= LARGEST_CENTER).all():
         raise ValueError("its centers are not finite, or too far away")
     max_distance, method = _finite(content["max_distance"]), str(content["method"])
-    return Model(features, centers, sensitive, max_distance, method)
+    identifier = content["identifier"]
+    if identifier is not None:
+        identifier = str(identifier)
+    return Model(features, centers, sensitive, max_distance, method, identifier)
 
 
 def _feature(content: dict[str, Any]) -> Feature:

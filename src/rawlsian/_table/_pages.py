@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,10 @@ SAMPLED = (
     "all rows."
 )
 
+# Clusters named as those that hurt the worst-off group most.
+MOST_HURTFUL = 3
+# A gain that four digits show.
+NOTEWORTHY = 1e-4
 INTERVAL = (
     "The interval of how far a group is behind resamples the people of each group, "
     "with the clusters held fixed: it tells how much that owes to who happens to be in "
@@ -64,6 +68,7 @@ def fit_page(
 ) -> Page:
     """The page of a fit: the way to it, and the trade-off."""
     problem = fitted.problem
+    better = better_point(fitted, trade_off.frontier)
     sampled = ""
     if trade_off.n_searched < problem.n_samples:
         sampled = SAMPLED.format(rows=trade_off.n_searched)
@@ -71,13 +76,17 @@ def fit_page(
     return _page(
         source,
         problem,
-        title=f"Clusters of {source.name}, made fairer",
+        title=f"Clusters of {source.name}",
         summary=fit_summary(fitted),
-        facts=(("Method", fitted.method), ("Seed", str(seed))),
+        columns="Clustered on",
+        facts=(
+            ("Method", fitted.method),
+            ("Seed", str(seed)),
+            *((("Worth knowing", better),) if better else ()),
+        ),
         cluster_names=tuple(map(str, range(fitted.n_clusters))),
         ways=(_way(fitted), frontier_way(trade_off.frontier, trade_off.labels)),
         cloud=restarts,
-        remark=better_point(fitted, trade_off.frontier),
         methods=(METHODS[fitted.method].sentence, TRADE_OFF + sampled, cloud),
     )
 
@@ -103,11 +112,23 @@ def audit_page(
         problem,
         title=f"How the clusters of {source.name} serve each group",
         summary=audit_summary(audit),
-        facts=(),
+        columns="Compared on",
+        facts=(
+            *(
+                (f"{name} is behind", behind)
+                for name, behind in zip(audit.groups, behind_best(audit), strict=True)
+                if behind
+            ),
+            *(
+                ("What adds most to that", line)
+                for line in hurtful(audit, cluster_names)
+            ),
+        ),
         cluster_names=tuple(cluster_names),
         ways=(way,),
         cloud=None,
         methods=("The clusters are those of the table.", INTERVAL),
+        limits=LIMITS[:-1],  # the last is about a change
     )
 
 
@@ -117,12 +138,13 @@ def _page(
     *,
     title: str,
     summary: tuple[str, ...],
+    columns: str,
     facts: tuple[tuple[str, str], ...],
     cluster_names: tuple[str, ...],
     ways: tuple[Way, ...],
     cloud: NDArray[np.float64] | None,
     methods: tuple[str, ...],
-    remark: str | None = None,
+    limits: tuple[str, ...] = LIMITS,
 ) -> Page:
     prepared, identifier = source.prepared, source.identifier
     names, header = None, "id"
@@ -137,7 +159,7 @@ def _page(
         facts=(
             ("Rows", f"{source.n_rows:,}"),
             ("Clustered", f"{len(prepared.rows):,}"),
-            ("Columns clustered on", ", ".join(f.name for f in prepared.features)),
+            (columns, ", ".join(f.name for f in prepared.features)),
             ("Clusters", str(len(cluster_names))),
             *facts,
         ),
@@ -152,17 +174,15 @@ def _page(
         row_header=header,
         row_names=names,
         row_numbers=prepared.rows + 1,
-        notes=_notes(prepared, remark),
+        notes=_notes(prepared),
         methods=(utility, *methods),
-        limits=LIMITS,
+        limits=limits,
     )
 
 
-def _notes(
-    prepared: Prepared, remark: str | None
-) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _notes(prepared: Prepared) -> tuple[tuple[str, tuple[str, ...]], ...]:
     lists = {
-        "Worth knowing": [*([remark] if remark else []), *prepared.remarks],
+        "Worth knowing": prepared.remarks,
         "Columns that were left out": [
             f"{column.name}: {column.reason}" for column in prepared.unused
         ],
@@ -179,8 +199,12 @@ def _notes(
 
 def _way(fitted: Fitted) -> Way:
     if fitted.trajectory is not None:
-        title = f"From k-means, step by step ({fitted.method})"
-        return trajectory_way(fitted.trajectory, title)
+        way = trajectory_way(fitted.trajectory, f"From k-means, by {fitted.method}")
+        n_points = fitted.trajectory.n_iter + 1
+        if len(way.steps) == n_points:
+            return way
+        title = f"{way.title}: {len(way.steps)} of its {n_points:,} points"
+        return replace(way, title=title)
     ends = (fitted.before, fitted.after)
     return Way(
         f"From k-means to {fitted.method}",
@@ -203,6 +227,12 @@ def fit_summary(fitted: Fitted) -> tuple[str, str]:
     distance = problem.max_distance - lowest
     nearer = (lowest_after - lowest) / distance if distance > 0 else 0.0
     moved, n_rows = fitted.n_moved, problem.n_samples
+    if moved == 0:
+        return (
+            f"Nothing that {fitted.method} tried raises the lowest group utility, "
+            f"{lowest:.4f} ({_worst(before.utilities, names)}).",
+            "The clusters are those of k-means.",
+        )
     return (
         f"The lowest group utility goes from {lowest:.4f} "
         f"({_worst(before.utilities, names)}) to {lowest_after:.4f} "
@@ -227,15 +257,16 @@ def _worst(utilities: NDArray[np.float64], names: NDArray[Any]) -> str:
 
 def better_point(fitted: Fitted, frontier: Frontier) -> str | None:
     """A sentence on the point of the trade-off that is better for every group."""
-    is_better = (frontier.utilities > fitted.after.utilities).all(axis=1)
+    gains = frontier.utilities - fitted.after.utilities
+    is_better = (gains > NOTEWORTHY).all(axis=1)
     if not is_better.any():
         return None
-    point = int(np.argmax(np.where(is_better, frontier.overall, -np.inf)))
+    lowest = frontier.utilities.min(axis=1)
+    point = int(np.argmax(np.where(is_better, lowest, -np.inf)))
     return (
-        f"Point {point} of the trade-off is better for every group: its lowest "
-        f"utility is {frontier.utilities[point].min():.4f} and everyone's "
-        f"{frontier.overall[point]:.4f}. Its centers may lie anywhere, and everyone is "
-        "with the nearest."
+        f"Point {point} of the trade-off is better for every group: the lowest utility "
+        f"is {lowest[point]:.4f}, and everyone's {frontier.overall[point]:.4f}. There "
+        "centers need not be means, and everyone is in the cluster of the nearest one."
     )
 
 
@@ -249,10 +280,7 @@ def audit_summary(audit: Audit) -> tuple[str, str]:
             f"{audit.overall:.4f}.",
             "With no other group there is nobody to compare with.",
         )
-    low, high = audit.gap_interval
-    interval = f" ({audit.confidence:.0%} interval {low:.4f} to {high:.4f})"
-    if min(audit.sizes[worst], audit.sizes[best]) < FEW_PEOPLE:
-        interval = " (too few people for an interval)"
+    interval = f" ({audit.confidence:.0%} interval: {interval_of(audit, worst)})"
     return (
         f"{names[worst]} is served worst, with a mean utility of "
         f"{audit.utilities[worst]:.4f}: {audit.gap:.4f} behind {names[best]}"
@@ -270,3 +298,45 @@ def four_fifths(audit: Audit) -> str:
         f"{audit.ratio:.4f}, {verdict} four fifths (a perfect fit counts "
         f"{audit.max_distance:g} here, and the ratio depends on that)"
     )
+
+
+def behind_best(audit: Audit) -> list[str]:
+    """How far each group is behind the best served, with the interval if it has one."""
+    return [
+        f"{row['behind']:.4f} ({audit.confidence:.0%} interval: "
+        f"{interval_of(audit, g)})"
+        if row["behind"]
+        else ""
+        for g, row in enumerate(audit.by_group())
+    ]
+
+
+def has_interval(audit: Audit, g: int) -> bool:
+    """Whether there are enough people in a group, and in the best served."""
+    best = int(audit.utilities.argmax())
+    return bool(min(audit.sizes[g], audit.sizes[best]) >= FEW_PEOPLE)
+
+
+def interval_of(audit: Audit, g: int) -> str:
+    """The interval of how far a group is behind, or why it has none."""
+    if audit.sizes[g] < FEW_PEOPLE:
+        return "too few people"
+    if not has_interval(audit, g):
+        return "too few in the best"
+    low, high = audit.intervals[g]
+    return f"{low:.4f} to {high:.4f}"
+
+
+def hurtful(audit: Audit, clusters: Sequence[str]) -> list[str]:
+    """The clusters that add most to how far the worst-off group is behind everyone."""
+    worst = int(audit.utilities.argmin())
+    shortfalls = audit.shortfalls()
+    lines = []
+    for c in np.argsort(-shortfalls, kind="stable")[:MOST_HURTFUL].tolist():
+        if shortfalls[c] > 0:
+            share = audit.cluster_sizes[c, worst] / audit.sizes[worst]
+            lines.append(
+                f"cluster {clusters[c]}: {share:.1%} of the group, at a utility of "
+                f"{audit.cluster_utilities[c, worst]:.4f}, adds {shortfalls[c]:.4f}"
+            )
+    return lines

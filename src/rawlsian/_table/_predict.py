@@ -115,6 +115,8 @@ def identifier(model: Model, table: Table, name: str | None) -> Column | None:
     """The column that names the rows, given or noticed."""
     if name is not None:
         return find(table, name, "--id")
+    if model.identifier in table.columns:
+        return table.columns[model.identifier]
     known = {*model.sensitive, *(feature.name for feature in model.features)}
     others = (each for each in table.columns.values() if each.name not in known)
     return identifier_among(others)

@@ -360,7 +360,7 @@ def _remarks(
     """What is worth a warning: filled numbers, older clusters, few people."""
     remarks = [
         f"{column.name!r}: missing values ({column.is_missing.sum():,}) stand at its "
-        "median, and a column of its own tells that they are missing."
+        "median, and a column of its own tells that they are missing: it counts twice."
         for column in used
         if column.kind == "number" and column.is_missing.any()
     ]

@@ -43,8 +43,8 @@ def main(
     Audit clusters that you have: `rawlsian audit people.csv --sensitive sex --labels
     segment`
 
-    Make fairer ones: `rawlsian fit people.csv --sensitive sex --clusters 5 --out
-    labels.csv --report page.html`
+    Make fairer ones: `rawlsian fit people.csv --sensitive sex --clusters 5 --drop
+    segment --out labels.csv --report page.html`
     """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())

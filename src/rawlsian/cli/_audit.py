@@ -44,9 +44,6 @@ if TYPE_CHECKING:
     from rawlsian._table._pages import Source
     from rawlsian.metrics import Audit
 
-# Clusters named as those that hurt the worst-off group most.
-MOST_HURTFUL = 3
-
 
 def audit(
     table: TableArgument,
@@ -158,18 +155,17 @@ def _page(audited: _Audited) -> str:
 
 
 def _print(out: Printer, result: Audit, clusters: list[str]) -> None:
-    from rawlsian._table._pages import audit_summary
+    from rawlsian._table._pages import audit_summary, hurtful, interval_of
 
-    best_size = float(result.sizes[result.utilities.argmax()])
     rows = [
         (
             row["group"],
             f"{row['size']:,.0f}",
             f"{row['utility']:.4f}",
             f"{row['behind']:.4f}",
-            _interval(row, best_size),
+            interval_of(result, g) if row["behind"] else "",
         )
-        for row in result.by_group()
+        for g, row in enumerate(result.by_group())
     ]
     everyone = ("everyone", f"{result.sizes.sum():,.0f}", f"{result.overall:.4f}")
     out.table(
@@ -179,55 +175,36 @@ def _print(out: Printer, result: Audit, clusters: list[str]) -> None:
     )
     for sentence in audit_summary(result):
         out.line(sentence)
-    if len(result.groups) > 1:
-        for line in _hurtful(result, clusters):
-            out.line(line)
-
-
-def _interval(row: dict[str, Any], best_size: float) -> str:
-    """The interval, unless there are too few people on either side for one."""
-    from rawlsian._table._prepare import FEW_PEOPLE
-
-    if row["behind"] == 0:
-        return ""
-    if min(row["size"], best_size) < FEW_PEOPLE:
-        return "too few people"
-    return f"{row['low']:.4f} to {row['high']:.4f}"
-
-
-def _hurtful(result: Audit, clusters: list[str]) -> list[str]:
-    """The clusters that add most to how far the worst-off group is behind."""
-    worst = int(result.utilities.argmin())
-    sizes, utilities = result.cluster_sizes, result.cluster_utilities
-    shortfalls = result.shortfalls()
-    lines = []
-    for c in (-shortfalls).argsort(kind="stable")[:MOST_HURTFUL].tolist():
-        if shortfalls[c] > 0:
-            share = sizes[c, worst] / result.sizes[worst]
-            lines.append(
-                f"  cluster {clusters[c]}: {share:.1%} of the group, at a utility of "
-                f"{utilities[c, worst]:.4f}, adds {shortfalls[c]:.4f}"
-            )
-    if not lines:
-        return []
-    total = result.overall - result.utilities[worst]
-    return [
-        f"Clusters that hurt {result.groups[worst]} most, which is {total:.4f} behind "
-        "everyone:",
-        *lines,
-    ]
+    behind = result.overall - result.utilities.min()
+    lines = hurtful(result, clusters)
+    if len(result.groups) > 1 and lines:
+        out.line(
+            f"{result.least_advantaged} is {behind:.4f} behind everyone. What adds "
+            "most to that:"
+        )
+        for line in lines:
+            out.line(f"  {line}")
 
 
 def _as_json(audited: _Audited, written: list[str]) -> dict[str, Any]:
     import numpy as np
 
+    from rawlsian._table._pages import has_interval
+
     result, clusters = audited.result, audited.clusters
+    none = {"low": None, "high": None}
+    worst = int(result.utilities.argmin())
     return {
-        "groups": result.by_group(),
+        "groups": [
+            row if has_interval(result, g) else row | none
+            for g, row in enumerate(result.by_group())
+        ],
         "overall": result.overall,
         "least_advantaged": result.least_advantaged,
         "gap": result.gap,
-        "gap_interval": list(result.gap_interval),
+        "gap_interval": list(result.gap_interval)
+        if has_interval(result, worst)
+        else None,
         "confidence": result.confidence,
         "ratio": None if np.isnan(result.ratio) else result.ratio,
         "passes_four_fifths": result.passes_four_fifths,

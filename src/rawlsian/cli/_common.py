@@ -328,7 +328,7 @@ def columns_json(prepared: Prepared) -> dict[str, Any]:
             {"reason": reason, "rows": count, "first_row": first}
             for reason, count, first in prepared.left_out.by_reason()
         ],
-        "remarks": prepared.remarks,
+        "remarks": list(prepared.remarks),
     }
 
 

@@ -65,9 +65,9 @@ def fit(
         str,
         typer.Option(
             "--method",
-            help="rawls goes furthest from k-means; R1, R2, R1+R2, R2-exhaustive, "
-            "batch and relocate are single operators; kmeans-free, kmeans-mean and "
-            "fair-lloyd search beside k-means.",
+            help="rawls walks on from k-means, with means for centers; so do the "
+            "operators R1, R2, R1+R2, R2-exhaustive, batch and relocate; kmeans-free, "
+            "often the best, kmeans-mean and fair-lloyd search beside k-means.",
         ),
     ] = "rawls",
     out: Annotated[
@@ -113,8 +113,8 @@ def fit(
     identifiers, dates and free text are named and left out, and so are the sensitive
     columns unless you ask for them.
 
-    Example: `rawlsian fit people.csv --sensitive sex --clusters 5 --out labels.csv
-    --report page.html`
+    Example: `rawlsian fit people.csv --sensitive sex --clusters 5 --drop segment
+    --out labels.csv --report page.html`
     """
     numbers = _range(clusters)
     choose(missing, "--missing", ("error", "drop", "category"))
@@ -263,6 +263,7 @@ def _save(path: str, done: _Done) -> None:
         done.roles.sensitive,
         done.fitted.problem.max_distance,
         done.fitted.method,
+        None if done.source.identifier is None else done.source.identifier.name,
     ).save(path)
 
 
@@ -311,7 +312,8 @@ def _print(out: Printer, done: _Done, found: TradeOff | None) -> None:
     ]
     everyone = f"{problem.n_samples:,}", *_change(before.overall, after.overall)
     out.table(
-        f"Utilities with {fitted.n_clusters} clusters, higher is better",
+        f"Utilities with {fitted.n_clusters} "
+        f"cluster{'s' if fitted.n_clusters > 1 else ''}, higher is better",
         ("group", "people", "k-means", fitted.method, "change"),
         [*rows, (), ("everyone", *everyone)],
     )
@@ -362,6 +364,8 @@ def _print_frontier(out: Printer, frontier: Frontier) -> None:
 
 
 def _as_json(done: _Done, found: TradeOff | None, written: list[str]) -> dict[str, Any]:
+    from rawlsian._table._pages import better_point
+
     fitted = done.fitted
     names = [str(name) for name in fitted.problem.group_names]
     before, after, trajectory = fitted.before, fitted.after, fitted.trajectory
@@ -394,6 +398,8 @@ def _as_json(done: _Done, found: TradeOff | None, written: list[str]) -> dict[st
         content["tried"] = [asdict(one) for one in done.tried]
     if found is not None:
         content["frontier"] = _frontier_json(found.frontier, names)
+        better = better_point(fitted, found.frontier)
+        content["remarks"] += [better] if better else []
     return content
 
 

@@ -286,7 +286,7 @@ def _along(page: Page) -> dict[str, Any]:
     groups = [*_range(page), len(page.groups)]
     lines = alt.Chart(alt.NamedData("lines"))
     now = alt.Chart(alt.NamedData("now"))
-    x = alt.X("x:Q", title="Step", axis=alt.Axis(tickMinStep=1, grid=False))
+    x = alt.X("x:Q", title="Step or point", axis=alt.Axis(tickMinStep=1, grid=False))
     y = alt.Y("u:Q", title="Utility (higher is better)", scale=_utility_scale(page))
     colour = _group_colour(page)
     dash = alt.StrokeDash(

@@ -54,7 +54,7 @@ def trajectory_way(trajectory: Trajectory, title: str) -> Way:
 
 
 def frontier_labels(frontier: Frontier, X: Any, start: NDArray[Any]) -> NDArray[Any]:
-    """Labels of each point, numbered so that few rows seem to have moved.
+    """Labels of each point, numbered so that few rows seem to have left the start.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def frontier_labels(frontier: Frontier, X: Any, start: NDArray[Any]) -> NDArray[
     X : ndarray of shape (n_samples, n_features)
         The rows.
     start : ndarray of shape (n_samples,)
-        Labels that the first point's are likened to.
+        Labels that those of each point are likened to.
 
     Returns
     -------
@@ -74,8 +74,7 @@ def frontier_labels(frontier: Frontier, X: Any, start: NDArray[Any]) -> NDArray[
     labels = np.empty((len(frontier.overall), len(X)), label_type(n_clusters))
     for point, centers in enumerate(frontier.cluster_centers):
         found = nearest(X, centers)[0]
-        start = renumbering(found, start, n_clusters)[found]
-        labels[point] = start
+        labels[point] = renumbering(found, start, n_clusters)[found]
     return labels
 
 
@@ -95,7 +94,7 @@ def frontier_way(frontier: Frontier, labels: NDArray[Any]) -> Way:
         From the highest overall to the highest lowest utility.
     """
     return Way(
-        "The trade-off, from the highest overall to the highest lowest utility",
+        "The trade-off, from best for everyone to best for the worst-off group",
         "frontier",
         np.arange(len(frontier.overall)),
         frontier.utilities,

@@ -361,8 +361,10 @@
   function statusText() {
     const { kind, utilities, overall, moved } = way();
     const now = utilities[state.point];
-    const lowest = lowestGroup(now);
-    const told = `lowest utility ${utility(now[lowest])} (${page.groups[lowest]}), overall ${utility(overall[state.point])}`;
+    const lowest = utility(now[lowestGroup(now)]);
+    const level = page.groups.filter((name, g) => utility(now[g]) === lowest);
+    const worst = level.length < 4 ? level.join(" and ") : `${level.length} groups`;
+    const told = `lowest utility ${lowest} (${worst}), overall ${utility(overall[state.point])}`;
     if (kind === "one") return `This clustering: ${told}.`;
     return `${placeText()}: ${told}; ${people(moved[state.point])} moved`;
   }
