@@ -903,6 +903,7 @@ def test_output_that_cannot_be_printed_is_one_line(tmp_path, options):
         done = subprocess.run(
             [*command, "--sensitive", "sex", "--labels", "segment"],
             stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+            env={**os.environ, "PYTHONUNBUFFERED": ""},
         )  # fmt: skip
 
     assert done.returncode == 1

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -173,6 +174,9 @@ def one_line_errors(written: Sequence[str], debug: bool) -> Iterator[None]:
         raise
     except KeyboardInterrupt:
         fail(f"stopped; {_told(written)}", STOPPED)
+    except BrokenPipeError:  # as of "| head": who reads has read enough
+        _forget_output()
+        raise typer.Exit(FAILED) from None
     except Exception as error:
         if debug:
             raise
@@ -189,6 +193,7 @@ def one_line_errors(written: Sequence[str], debug: bool) -> Iterator[None]:
         if isinstance(error, TableError):
             fail(str(error), FAILED)
         if isinstance(error, OSError):
+            _forget_output()
             reason = error.strerror or error
             fail(f"cannot write what was found: {reason}; {_told(written)}", FAILED)
         if isinstance(error, MemoryError):
@@ -198,6 +203,12 @@ def one_line_errors(written: Sequence[str], debug: bool) -> Iterator[None]:
             "where, please report it.",
             FAILED,
         )
+
+
+def _forget_output() -> None:
+    """What is left of the output would fail again, when Python ends."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _told(written: Sequence[str]) -> str:
