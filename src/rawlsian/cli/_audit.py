@@ -90,15 +90,10 @@ def audit(
 
         check_page(report)
         _files.check_outputs([report], inputs=[table], may_replace=force)
-        roles = Roles(
-            tuple(dict.fromkeys(sensitive)),
-            labels,
-            identifier,
-            tuple(drop or ()),
-            tuple(categorical or ()),
-            tuple(numeric or ()),
-            use_sensitive,
-        )
+        roles = Roles.given(
+            sensitive, drop, categorical, numeric,
+            labels=labels, identifier=identifier, use_sensitive=use_sensitive,
+        )  # fmt: skip
         audited = _audit(reading, roles, labels, missing, seed, screen)
         if report is not None:
             screen.tell("writing the page")

@@ -129,15 +129,10 @@ def fit(
 
         choose(method, "--method", list(METHODS))
         outputs.check(table, force)
-        roles = Roles(
-            tuple(dict.fromkeys(sensitive)),
-            None,
-            identifier,
-            tuple(drop or ()),
-            tuple(categorical or ()),
-            tuple(numeric or ()),
-            use_sensitive,
-        )
+        roles = Roles.given(
+            sensitive, drop, categorical, numeric,
+            identifier=identifier, use_sensitive=use_sensitive,
+        )  # fmt: skip
         done = _fit(reading, roles, missing, numbers, method, seed, screen)
         found = outputs.write(done, screen, written)
     with one_line_errors(written, debug):
