@@ -402,6 +402,19 @@ def test_the_page_of_an_audit_says_who_is_served_worst(tmp_path):
     assert "Female is served worst" in page.read_text()
 
 
+def test_the_page_of_an_audit_of_one_group_says_nothing_of_being_behind(tmp_path):
+    table = few_people(tmp_path, sex=["f"] * 60, segment=["a", "b", "b"] * 20)
+    page = tmp_path / "page.html"
+
+    done = rawlsian(
+        "audit", table, "--sensitive", "sex", "--labels", "segment", "--report", page
+    )
+
+    assert done.exit_code == 0, done.output
+    assert "nobody to compare with" in page.read_text()
+    assert "What adds most to that" not in page.read_text() + done.stdout
+
+
 def test_a_column_named_script_is_escaped_on_the_page(tmp_path):
     name = "<script>alert(1)</script>"
     table = few_people(tmp_path, **{name: ["</script><b>", "y"] * 30})

@@ -328,7 +328,12 @@ def interval_of(audit: Audit, g: int) -> str:
 
 
 def hurtful(audit: Audit, clusters: Sequence[str]) -> list[str]:
-    """The clusters that add most to how far the worst-off group is behind everyone."""
+    """The clusters that add most to how far the worst-off group is behind everyone.
+
+    None where everyone is in one group, which cannot be behind itself.
+    """
+    if len(audit.groups) == 1:
+        return []
     worst = int(audit.utilities.argmin())
     shortfalls = audit.shortfalls()
     lines = []

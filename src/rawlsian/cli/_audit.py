@@ -172,7 +172,7 @@ def _print(out: Printer, result: Audit, clusters: list[str]) -> None:
         out.line(sentence)
     behind = result.overall - result.utilities.min()
     lines = hurtful(result, clusters)
-    if len(result.groups) > 1 and lines:
+    if lines:
         out.line(
             f"{result.least_advantaged} is {behind:.4f} behind everyone. What adds "
             "most to that:"
