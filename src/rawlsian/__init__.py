@@ -23,9 +23,11 @@ if TYPE_CHECKING:
         study,
     )
     from rawlsian._assignment import Assignment
-    from rawlsian._fair import SearchStep
+    from rawlsian._blocks import Blocks, open_blocks
+    from rawlsian._fair import PassStep, SearchStep
     from rawlsian._frontier import Frontier, frontier
     from rawlsian._kmeans import FairLloyd, RawlsianKMeans
+    from rawlsian._large_walk import LargeTrajectory
     from rawlsian._many_moves import Batch, Relocate
     from rawlsian._postprocessor import RawlsianPostprocessor
     from rawlsian._proposals import Operator, Proposals, select
@@ -62,13 +64,16 @@ __all__ = [
     "Assignment",
     "Audit",
     "Batch",
+    "Blocks",
     "Bound",
     "BoundStep",
     "FairLloyd",
     "FirstOf",
     "Frontier",
+    "LargeTrajectory",
     "Operation",
     "Operator",
+    "PassStep",
     "Proposals",
     "R2Exhaustive",
     "Rawls",
@@ -92,6 +97,7 @@ __all__ = [
     "least_advantaged",
     "load_adult",
     "metrics",
+    "open_blocks",
     "operators",
     "plot_bound",
     "plot_crosshairs",
@@ -114,9 +120,11 @@ __all__ = [
 
 _HOMES = {
     "_assignment": ["Assignment"],
-    "_fair": ["SearchStep"],
+    "_blocks": ["Blocks", "open_blocks"],
+    "_fair": ["PassStep", "SearchStep"],
     "_frontier": ["Frontier", "frontier"],
     "_kmeans": ["FairLloyd", "RawlsianKMeans"],
+    "_large_walk": ["LargeTrajectory"],
     "_postprocessor": ["RawlsianPostprocessor"],
     "_proposals": ["select"],
     "_restarts": ["Restarts", "kmeans_restarts"],

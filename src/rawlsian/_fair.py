@@ -91,7 +91,24 @@ class SearchStep(NamedTuple):
     largest_cost: float
 
 
-Callback = Callable[[SearchStep], object]
+class PassStep(NamedTuple):
+    """What a callback is told after a pass over rows in blocks.
+
+    Attributes
+    ----------
+    n_passes, max_passes : int
+        Number of passes so far, and the most that there can be.
+    largest_cost : float
+        The lowest largest mean group cost of all rows that is known so far; NaN
+        before there is one.
+    """
+
+    n_passes: int
+    max_passes: int
+    largest_cost: float
+
+
+Callback = Callable[[Any], object]
 
 
 class FairRuns:

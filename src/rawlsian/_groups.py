@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 # More groups than this, of fewer rows each than that, must be a slip, such as an age.
 MANY_GROUPS, FEW_ROWS = 100, 4
+
+# The name of the only group, where no groups are given.
+EVERYONE = "all"
 
 _MISSING_TYPES = {"NoneType", "NAType", "NaTType"}
 
@@ -21,31 +25,45 @@ def encode_groups(
     One column gives its own values as names; several give tuples, one for each
     combination that occurs; ``None`` gives one group called ``"all"``.
     """
-    names, codes = _encode(sensitive_features, n_samples)
-    if len(names) > max(MANY_GROUPS, n_samples / FEW_ROWS):
-        raise ValueError(
-            f"sensitive_features makes {len(names)} groups of {n_samples} rows, few of "
-            "them with more than some members; group the values first, as ages by "
-            "decade."
-        )
-    return names, codes
-
-
-def _encode(
-    sensitive_features: Any, n_samples: int
-) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    refuse_mask(sensitive_features, "sensitive_features")
     if sensitive_features is None:
-        return np.array(["all"]), np.zeros(n_samples, np.int32)
-    names, codes = zip(
-        *(
-            _encode_column(column, position, n_samples)
-            for position, column in enumerate(_columns(sensitive_features))
-        ),
-        strict=True,
-    )
+        return np.array([EVERYONE]), np.zeros(n_samples, np.int32)
+    encoded = encode_block(sensitive_features, n_samples)
+    if encoded.missing is not None:
+        raise ValueError(missing_groups(encoded, f"row {encoded.missing[1]}"))
+    check_number_of_groups(len(encoded.names), n_samples)
+    return encoded.names, encoded.codes
+
+
+class Encoded(NamedTuple):
+    """Names of the groups of some rows, sorted, and each row's place among them.
+
+    Where values are missing, the column and the row of the first of them, and how many
+    there are in that column; there are no names then.
+    """
+
+    names: NDArray[Any]
+    codes: NDArray[np.int32]
+    missing: tuple[int, int, int] | None = None
+
+
+def encode_block(sensitive_features: Any, n_samples: int | None = None) -> Encoded:
+    """The groups of all rows, or of a block of them."""
+    refuse_mask(sensitive_features, "sensitive_features")
+    columns = _columns(sensitive_features)
+    n_samples = len(columns[0]) if n_samples is None else n_samples
+    for position, column in enumerate(columns):
+        if column.shape != (n_samples,):
+            raise ValueError(
+                f"sensitive_features has {len(column)} rows, but X has {n_samples}; "
+                "give one group value for each row of X."
+            )
+        missing = np.flatnonzero(is_missing(column))
+        if len(missing):
+            place = position, int(missing[0]), len(missing)
+            return Encoded(np.empty(0, object), np.empty(0, np.int32), place)
+    names, codes = zip(*map(encode_values, columns), strict=True)
     if len(names) == 1:
-        return names[0], codes[0].astype(np.int32)
+        return Encoded(names[0], codes[0].astype(np.int32))
     # Codes follow the order of the names, so sorting codes sorts the tuples too.
     combinations, rows = np.unique(np.column_stack(codes), axis=0, return_inverse=True)
     tuples = np.empty(len(combinations), dtype=object)
@@ -54,7 +72,40 @@ def _encode(
             values.tolist()[code]
             for values, code in zip(names, combination, strict=True)
         )
-    return tuples, rows.ravel().astype(np.int32)
+    return Encoded(tuples, rows.ravel().astype(np.int32))
+
+
+def missing_groups(encoded: Encoded, first_row: str) -> str:
+    """What is wrong where a row has no group."""
+    assert encoded.missing is not None
+    position, _, count = encoded.missing
+    return (
+        f"sensitive_features has {count} missing value(s) in column {position}, the "
+        f"first at {first_row}; drop these rows or give them a group of their own, "
+        "such as 'unknown'."
+    )
+
+
+def check_number_of_groups(n_groups: int, n_samples: int) -> None:
+    """Refuse what must be a slip, such as an age."""
+    if n_groups > max(MANY_GROUPS, n_samples / FEW_ROWS):
+        raise ValueError(
+            f"sensitive_features makes {n_groups} groups of {n_samples} rows, few of "
+            "them with more than some members; group the values first, as ages by "
+            "decade."
+        )
+
+
+def merge_names(
+    names: Sequence[NDArray[Any]],
+) -> tuple[NDArray[Any], list[NDArray[np.int32]]]:
+    """All names of several blocks, sorted, and the places of each block's in them."""
+    some = [each for each in names if len(each)]
+    if len({each.dtype.kind for each in some}) > 1:
+        some = [each.astype(object) for each in some]
+    merged, codes = encode_values(np.concatenate(some))
+    ends = np.cumsum([len(each) for each in names])[:-1]
+    return merged, np.split(codes.astype(np.int32), ends)
 
 
 def refuse_mask(values: Any, argument: str) -> None:
@@ -104,25 +155,6 @@ def _keep_types(sensitive_features: Any) -> Any:
     if isinstance(sensitive_features, (list, tuple)):
         return np.array(sensitive_features, dtype=object)
     return sensitive_features
-
-
-def _encode_column(
-    column: NDArray[Any], position: int, n_samples: int
-) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Sorted distinct values of one column and the position of each row's value."""
-    if column.shape != (n_samples,):
-        raise ValueError(
-            f"sensitive_features has {len(column)} rows, but X has {n_samples}; give "
-            "one group value for each row of X."
-        )
-    missing = np.flatnonzero(is_missing(column))
-    if len(missing):
-        raise ValueError(
-            f"sensitive_features has {len(missing)} missing value(s) in column "
-            f"{position}, the first at row {missing[0]}; drop these rows or give them "
-            "a group of their own, such as 'unknown'."
-        )
-    return encode_values(column)
 
 
 def encode_values(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:

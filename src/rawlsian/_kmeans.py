@@ -20,6 +20,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rawlsian._assignment import Assignment
+from rawlsian._blocks import Blocks, as_blocks
 from rawlsian._fair import (
     MAX_ITER,
     N_INIT,
@@ -34,6 +35,21 @@ from rawlsian._fair import (
     thorough_search,
 )
 from rawlsian._gap import WhichBound, check_which_bound, forget_gap, tell_gap
+from rawlsian._large import (
+    MAX_PASSES,
+    LargeProblem,
+    Rule,
+    Sample,
+    distances_of_blocks,
+    nearest_of_blocks,
+)
+from rawlsian._large_fit import (
+    by_rule,
+    finish_free,
+    refined,
+    rule_of_sample,
+    walk,
+)
 from rawlsian._leximin import is_better, leximin_best
 from rawlsian._means import best_partitions, improved
 from rawlsian._problem import MaxDistance, Problem, clear_errors_of_x, warn_of_y
@@ -43,11 +59,15 @@ from rawlsian._traverse import traverse
 # Where centers are means, partitions that are improved.
 N_IMPROVED = 32
 
+# Passes over rows in blocks that cannot be spared: to look at them, to draw the sample,
+# to add up what was found, and to label them.
+LEAST_PASSES = 4
+
 
 class _Found(NamedTuple):
     """A clustering, and how it was found; group_weights only with free centers."""
 
-    labels: NDArray[np.int32]
+    labels: Any
     centers: NDArray[np.float64]
     costs: NDArray[np.float64]
     inertia: float
@@ -79,8 +99,10 @@ class _CentersEstimator(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            The examples: dense and numeric.
+        X : array-like or Blocks of shape (n_samples, n_features)
+            The examples: dense and numeric. ``RawlsianKMeans`` also takes rows in
+            blocks (see ``open_blocks``), large ``numpy.memmap`` and Dask arrays and
+            frames, of which it searches a sample.
         y : ignored
             Here for the sake of scikit-learn's conventions.
         sensitive_features : array-like of shape (n_samples,) or (n_samples, n_columns)
@@ -94,6 +116,10 @@ class _CentersEstimator(
         object
             The fitted estimator itself.
         """
+        blocks = as_blocks(X)
+        if blocks is not None:
+            self._check_parameters(y, sensitive_features)
+            return self._fit_blocks(blocks, sensitive_features, sample_weight)
         with clear_errors_of_x(X):
             checked = validate_data(
                 self, X, dtype=np.float64, order="C", ensure_min_samples=2
@@ -109,11 +135,16 @@ class _CentersEstimator(
         runs = FairRuns(replace(problem, max_distance=0.0), self.max_iter)
         rng = random_state_of(self.random_state)
         found = self._search(runs, rng, problem.max_distance)
+        self._tell(problem, found)
+        return self
+
+    def _tell(self, problem: Problem | LargeProblem, found: _Found) -> None:
+        """Set what a fitted estimator tells."""
         if found.is_interrupted:
             warnings.warn(
                 "Interrupted; the clusters are the best found so far.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         self.groups_ = problem.group_names
         self.labels_, self.cluster_centers_ = found.labels, found.centers
@@ -122,7 +153,15 @@ class _CentersEstimator(
         self.n_iter_ = found.n_iter
         if found.group_weights is not None:
             self.group_weights_ = found.group_weights
-        return self
+
+    def _fit_blocks(
+        self, blocks: Blocks, sensitive_features: Any, sample_weight: Any
+    ) -> Any:
+        """The same of rows that are not in memory."""
+        raise ValueError(
+            f"{type(self).__name__} takes rows in memory, but X is in blocks; "
+            "RawlsianKMeans takes them so, or give some of the rows as an array."
+        )
 
     @abstractmethod
     def _search(
@@ -142,7 +181,7 @@ class _CentersEstimator(
         n_clusters: int = self.cluster_centers_.shape[0]
         return n_clusters
 
-    def predict(self, X: Any) -> NDArray[np.int32]:
+    def predict(self, X: Any) -> Any:
         """Give each example its nearest center.
 
         Parameters
@@ -155,9 +194,12 @@ class _CentersEstimator(
         ndarray of shape (n_samples,)
             The cluster of each.
         """
+        blocks = self._new_blocks(X)
+        if blocks is not None:
+            return nearest_of_blocks(blocks, self.cluster_centers_)
         return nearest(self._check_new(X), self.cluster_centers_)[0]
 
-    def transform(self, X: Any) -> NDArray[np.float64]:
+    def transform(self, X: Any) -> Any:
         """Give the distance of each example to every center.
 
         Parameters
@@ -170,10 +212,10 @@ class _CentersEstimator(
         ndarray of shape (n_samples, n_clusters)
             Euclidean distances, not squared, as of ``KMeans``.
         """
-        distances: NDArray[np.float64] = euclidean_distances(
-            self._check_new(X), self.cluster_centers_
-        )
-        return distances
+        blocks = self._new_blocks(X)
+        if blocks is not None:
+            return distances_of_blocks(blocks, self.cluster_centers_)
+        return euclidean_distances(self._check_new(X), self.cluster_centers_)
 
     def score(
         self,
@@ -201,12 +243,28 @@ class _CentersEstimator(
         float
             The score; higher is better.
         """
+        blocks = self._new_blocks(X)
+        if blocks is not None:
+            large = LargeProblem.of(
+                blocks, sensitive_features, sample_weight=sample_weight
+            )
+            rule = Rule.nearest(self.cluster_centers_)
+            sums = large.assign(rule, np.zeros(blocks.n_features))
+            return -float(sums.mean_costs.max())
         checked = self._check_new(X)
         problem = Problem.from_arrays(
             checked, sensitive_features, sample_weight=sample_weight
         )
         distances = nearest(checked, self.cluster_centers_)[1]
         return -float(group_means(problem, distances).max())
+
+    def _new_blocks(self, X: Any) -> Blocks | None:
+        """Blocks, where X is in such, with the columns that ``fit`` saw."""
+        check_is_fitted(self)
+        blocks = as_blocks(X)
+        if blocks is not None:
+            blocks.check_like(self)
+        return blocks
 
     def _check_new(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
@@ -339,18 +397,21 @@ class RawlsianKMeans(_CentersEstimator):
         that of ``proved_bound``. Either takes longer than the search itself.
     max_iter : int, default=300
         Limit on the iterations of a run.
+    max_passes : int, default=30
+        How many times rows in blocks are gone over at most.
     random_state : int, RandomState, Generator or None, default=None
         Seed. The same seed gives the same centers on any number of threads.
     callback : callable, default=None
         Called with a ``SearchStep`` now and then: ``n_done``, ``n_runs`` and
-        ``largest_cost``.
+        ``largest_cost``; for rows in blocks also with a ``PassStep`` after each pass.
 
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         The centers.
     labels_ : ndarray of shape (n_samples,)
-        The cluster of each example: with free centers that of the nearest one.
+        The cluster of each example, with free centers that of the nearest one. A Dask
+        array where X is Dask's.
     groups_ : ndarray of shape (n_groups,)
         Names of the groups, sorted.
     group_costs_, group_utilities_ : ndarray of shape (n_groups,)
@@ -372,6 +433,8 @@ class RawlsianKMeans(_CentersEstimator):
         Sum of squared distances to the centers of the examples' clusters.
     n_iter_ : int
         Number of iterations of the best run with free centers.
+    n_passes_ : int
+        Of rows in blocks: how many times all of them were gone over.
     n_features_in_ : int
         Number of features seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -392,6 +455,11 @@ class RawlsianKMeans(_CentersEstimator):
     ``group_weights_`` are those of the worst-off groups' centers. With means, no single
     example can be moved so that the result is better in that order.
     Ctrl-C ends the search with the best so far.
+    Rows in blocks: the search runs on a weighted sample with as many rows of each
+    group as of the others, small groups whole; the best of it are then finished on all
+    rows, with free centers by taking fair and nearest centers in turn, with means by
+    the batch operator. It ends where a pass lowers the largest cost by less than a
+    millionth. Block size and number of workers change nothing.
 
     References
     ----------
@@ -420,6 +488,7 @@ class RawlsianKMeans(_CentersEstimator):
         max_distance: MaxDistance = "auto",
         bound: WhichBound = None,
         max_iter: int = MAX_ITER,
+        max_passes: int = MAX_PASSES,
         random_state: Any = None,
         callback: Callback | None = None,
     ) -> None:
@@ -430,21 +499,14 @@ class RawlsianKMeans(_CentersEstimator):
         self.max_distance = max_distance
         self.bound = bound
         self.max_iter = max_iter
+        self.max_passes = max_passes
         self.random_state = random_state
         self.callback = callback
 
     def _search(
         self, runs: FairRuns, rng: np.random.RandomState, max_distance: float
     ) -> _Found:
-        n_crossings = self.n_crossings
-        if n_crossings is None:
-            n_crossings = enough_crossings(self.n_clusters)
-        best, is_interrupted = search(
-            runs, self.n_clusters, n_init=self.n_init, n_crossings=n_crossings,
-            rng=rng, callback=self.callback,
-        )  # fmt: skip
-        if runs.problem.n_groups > 2 and not is_interrupted:
-            best = leximin_best(runs, best)
+        best, is_interrupted = self._solutions(runs, rng)
         if self.centers == "free":
             found = _with_free_centers(runs, best, is_interrupted)
         else:
@@ -455,6 +517,21 @@ class RawlsianKMeans(_CentersEstimator):
             )
             found = found._replace(is_interrupted=not is_told)
         return found
+
+    def _solutions(
+        self, runs: FairRuns, rng: np.random.RandomState
+    ) -> tuple[Solutions, bool]:
+        """The best that the search finds, best first, and whether it was stopped."""
+        n_crossings = self.n_crossings
+        if n_crossings is None:
+            n_crossings = enough_crossings(self.n_clusters)
+        best, is_interrupted = search(
+            runs, self.n_clusters, n_init=self.n_init, n_crossings=n_crossings,
+            rng=rng, callback=self.callback,
+        )  # fmt: skip
+        if runs.problem.n_groups > 2 and not is_interrupted:
+            best = leximin_best(runs, best)
+        return best, is_interrupted
 
     def _tell_gap(
         self, runs: FairRuns, found: _Found, lam: NDArray[np.float64],
@@ -476,7 +553,66 @@ class RawlsianKMeans(_CentersEstimator):
             check_count(self.n_crossings, "n_crossings", least=0)
         if self.centers not in ("free", "mean"):
             raise ValueError(f"centers must be 'free' or 'mean', got {self.centers!r}.")
+        check_count(self.max_passes, "max_passes", least=LEAST_PASSES)
         check_which_bound(self.bound)
+
+    def _fit_blocks(
+        self, blocks: Blocks, sensitive_features: Any, sample_weight: Any
+    ) -> Any:
+        """Search a sample, and finish what is found there on all rows."""
+        if self.bound is not None:
+            raise ValueError(
+                f"bound={self.bound!r} takes rows in memory, but X is in blocks; give "
+                "bound=None, and ask group_bound for that of some of the rows."
+            )
+        large = LargeProblem.of(
+            blocks, sensitive_features, sample_weight=sample_weight,
+            max_distance=self.max_distance, max_passes=self.max_passes,
+            callback=self.callback,
+        )  # fmt: skip
+        forget_gap(self)
+        rng = random_state_of(self.random_state)
+        sample = large.sample(self.n_clusters, rng)
+        check_n_clusters(self.n_clusters, sample.problem)
+        runs = FairRuns(sample.to_search(self.n_clusters, rng), self.max_iter)
+        best, is_interrupted = self._solutions(runs, rng)
+        finish = self._finish_free if self.centers == "free" else self._finish_means
+        found = finish(large, sample, runs, best, is_interrupted)
+        blocks.tell(self)
+        self._tell(large, found)
+        self.n_passes_ = large.n_passes
+        return self
+
+    def _finish_free(
+        self, large: LargeProblem, sample: Sample, runs: FairRuns, best: Solutions,
+        is_interrupted: bool,
+    ) -> _Found:  # fmt: skip
+        """Centers of the sample, made fair for all rows."""
+        best = refined(runs.problem, sample.problem, best)
+        end = finish_free(large, sample.problem, best)
+        return _Found(
+            large.labels(Rule.nearest(end.centers)), end.centers, end.costs,
+            inertia=end.inertia, n_iter=int(best.n_iter[0]),
+            group_weights=end.group_weights,
+            is_interrupted=is_interrupted or end.is_interrupted,
+        )  # fmt: skip
+
+    def _finish_means(
+        self, large: LargeProblem, sample: Sample, runs: FairRuns, best: Solutions,
+        is_interrupted: bool,
+    ) -> _Found:  # fmt: skip
+        """All rows in clusters that are like the sample's, and batches from there."""
+        searched = _with_means(runs, best, is_interrupted, walks=False)
+        rule = rule_of_sample(runs.problem, searched.labels)
+        start = by_rule(large, rule, sample.problem.shift)
+        end = walk(large, start, sample, relocates=False)
+        means = end.at.means
+        return _Found(
+            large.join(end.at.labels), means.centers, means.costs,
+            inertia=float(means.cluster_costs.sum()), n_iter=int(best.n_iter[0]),
+            group_weights=None,
+            is_interrupted=searched.is_interrupted or end.stop_reason == "interrupted",
+        )  # fmt: skip
 
 
 def _with_free_centers(runs: FairRuns, best: Solutions, is_interrupted: bool) -> _Found:
@@ -491,11 +627,13 @@ def _with_free_centers(runs: FairRuns, best: Solutions, is_interrupted: bool) ->
     )  # fmt: skip
 
 
-def _with_means(runs: FairRuns, best: Solutions, is_interrupted: bool) -> _Found:
+def _with_means(
+    runs: FairRuns, best: Solutions, is_interrupted: bool, *, walks: bool = True
+) -> _Found:
     """The clustering with means that partitions of fair solutions lead to.
 
-    The best of them are improved, and the best of these is walked on from. Ctrl-C ends
-    it with the best so far.
+    The best of them are improved, and the best of these is walked on from, unless
+    others will do that. Ctrl-C ends it with the best so far.
     """
     problem, n_clusters = runs.problem, best.centers.shape[1]
     starts = best_partitions(problem, best.centers + problem.shift, N_IMPROVED)
@@ -505,12 +643,13 @@ def _with_means(runs: FairRuns, best: Solutions, is_interrupted: bool) -> _Found
             for candidate in improved(runs, starts, n_clusters):
                 if is_better(_costs(problem, candidate), _costs(problem, labels)):
                     labels = candidate
-            walk = traverse(
+        if walks and not is_interrupted:
+            way = traverse(
                 problem.X, labels, problem.group_names[problem.groups],
                 operator="rawls", sample_weight=problem.weights,
             )  # fmt: skip
-            labels, is_interrupted = walk.labels, walk.stop_reason == "interrupted"
-        if not is_interrupted:
+            labels, is_interrupted = way.labels, way.stop_reason == "interrupted"
+        if walks and not is_interrupted:
             # Without harm to the worst-off group, the others may be better off.
             labels = improved(runs, [labels], n_clusters, [0.0])[0]
     except KeyboardInterrupt:

@@ -74,18 +74,32 @@ def leximin_centers(
     problem: Problem, labels: NDArray[np.int32], centers: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Centers that are leximin-best for a partition; those of empty clusters stay."""
-    sizes, sums, squares = _statistics(problem, labels, len(centers))
-    found = centers - problem.shift
-    spent = np.zeros(problem.n_groups)  # what groups cost where centers are fixed
-    waiting = _separate(sizes, np.arange(problem.n_groups), np.arange(len(centers)))
+    sums = _statistics(problem, labels, len(centers))
+    found = leximin_of_sums(problem.group_sizes, *sums, centers - problem.shift)
+    moved: NDArray[np.float64] = found + problem.shift
+    return moved
+
+
+def leximin_of_sums(
+    group_sizes: NDArray[np.float64],
+    sizes: NDArray[np.float64],
+    sums: NDArray[np.float64],
+    squares: NDArray[np.float64],
+    centers: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """The same of weights, sums of rows and of squared norms, by group and cluster."""
+    n_groups, n_clusters = sizes.shape
+    found = centers.copy()
+    spent = np.zeros(n_groups)  # what groups cost where centers are fixed
+    waiting = _separate(sizes, np.arange(n_groups), np.arange(n_clusters))
     while waiting:
         groups, clusters = waiting.pop()
         here = np.ix_(groups, clusters)
-        weights = _fair_weights(
-            problem.group_sizes[groups], sizes[here], sums[here],
+        weights = fair_weights_of_sums(
+            group_sizes[groups], sizes[here], sums[here],
             spent[groups] + squares[here].sum(axis=1),
         )  # fmt: skip
-        pull = weights / problem.group_sizes[groups]
+        pull = weights / group_sizes[groups]
         has_weight = weights > NO_WEIGHT
         is_fixed = sizes[here][has_weight].sum(axis=0) > 0
         for c in clusters[is_fixed]:
@@ -94,8 +108,7 @@ def leximin_centers(
             norm = found[c] @ found[c]
             spent += squares[:, c] - 2 * sums[:, c] @ found[c] + sizes[:, c] * norm
         waiting += _separate(sizes, groups[~has_weight], clusters[~is_fixed])
-    moved: NDArray[np.float64] = found + problem.shift
-    return moved
+    return found
 
 
 def _separate(
@@ -134,7 +147,7 @@ def _statistics(
     return add_up(np.ones(len(labels))), sums, add_up(problem.norms)
 
 
-def _fair_weights(
+def fair_weights_of_sums(
     group_sizes: NDArray[np.float64],
     sizes: NDArray[np.float64],
     sums: NDArray[np.float64],

@@ -19,8 +19,11 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
+from rawlsian._blocks import Blocks, Column, as_blocks
 from rawlsian._fair import random_state_of
 from rawlsian._gap import WhichBound, check_which_bound, forget_gap, tell_gap
+from rawlsian._large import MAX_PASSES, LargeProblem, check_no_gap
+from rawlsian._large_walk import check_walk, walk_on
 from rawlsian._problem import (
     MaxDistance,
     Problem,
@@ -28,8 +31,8 @@ from rawlsian._problem import (
     clear_errors_of_x,
     warn_of_y,
 )
-from rawlsian._traverse import Step, traverse
-from rawlsian.operators import Operator
+from rawlsian._traverse import traverse
+from rawlsian.operators import Operator, get_operator
 
 
 class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
@@ -57,6 +60,8 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         that of ``proved_bound``. Either may take longer than the reassigning.
     max_iter : int, default=None
         Limit on the number of steps.
+    max_passes : int, default=30
+        How many times rows in blocks are gone over at most.
     prefit : bool, default=False
         Take ``estimator`` as already fitted. It labels X with ``predict`` if it has
         that, else with its ``labels_``, which must then belong to the same rows.
@@ -66,7 +71,8 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         seed of its own is kept. Also the seed of the search for the bound. Reassigning
         is deterministic.
     callback : callable, default=None
-        Called with a ``Step`` after each reassignment.
+        Called with a ``Step`` after each reassignment; for rows in blocks, with a
+        ``PassStep`` after each pass.
 
     Attributes
     ----------
@@ -81,7 +87,7 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     utilitarian_labels_ : ndarray of shape (n_samples,)
         The labels that the estimator found, where the traversal started. They are
         renumbered if the estimator left a cluster empty.
-    trajectory_ : Trajectory
+    trajectory_ : Trajectory or LargeTrajectory
         Every step from there to ``labels_``, and why it ended.
     bound_ : Bound
         The bound that was asked for; ``bound_.is_proved`` tells which it is.
@@ -133,15 +139,17 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         max_distance: MaxDistance = "auto",
         bound: WhichBound = None,
         max_iter: int | None = None,
+        max_passes: int = MAX_PASSES,
         prefit: bool = False,
         random_state: Any = None,
-        callback: Callable[[Step], object] | None = None,
+        callback: Callable[[Any], object] | None = None,
     ) -> None:
         self.estimator = estimator
         self.operator = operator
         self.max_distance = max_distance
         self.bound = bound
         self.max_iter = max_iter
+        self.max_passes = max_passes
         self.prefit = prefit
         self.random_state = random_state
         self.callback = callback
@@ -158,8 +166,10 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            The examples: dense and numeric.
+        X : array-like or Blocks of shape (n_samples, n_features)
+            The examples: dense and numeric. Of rows in blocks (see ``open_blocks``),
+            Dask arrays and frames, the clusterer sees a weighted sample, and all rows
+            in its ``predict``.
         y : ignored
             Here for the sake of scikit-learn's conventions.
         sensitive_features : array-like of shape (n_samples,) or (n_samples, n_columns)
@@ -177,6 +187,9 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         check_which_bound(self.bound)
         forget_gap(self)
         warn_of_y(y, sensitive_features)
+        blocks = as_blocks(X)
+        if blocks is not None:
+            return self._fit_blocks(blocks, y, sensitive_features, sample_weight)
         with clear_errors_of_x(X):
             checked = validate_data(
                 self, X, dtype=np.float64, order="C", ensure_min_samples=2
@@ -198,23 +211,73 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
             max_iter=self.max_iter,
             callback=self.callback,
         )
-        self.labels_ = self.trajectory_.labels
-        self.cluster_centers_ = self.trajectory_.cluster_centers
-        self.groups_ = self.trajectory_.groups
-        self.group_utilities_ = self.trajectory_.utilities[-1]
-        self.n_iter_ = self.trajectory_.n_iter + (
-            self.trajectory_.stop_reason == "no_operation"
-        )
-        if self.trajectory_.stop_reason == "interrupted":
-            warnings.warn(
-                f"Interrupted after {self.trajectory_.n_iter} steps; labels_ are those "
-                "reached so far.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
-        elif self.bound is not None:
+        self._tell()
+        if self.bound is not None and self.trajectory_.stop_reason != "interrupted":
             self._tell_gap(checked, sensitive_features, sample_weight)
         return self
+
+    def _tell(self) -> None:
+        """Set what follows from the trajectory."""
+        trajectory = self.trajectory_
+        self.labels_ = trajectory.labels
+        self.cluster_centers_ = trajectory.cluster_centers
+        self.groups_ = trajectory.groups
+        self.group_utilities_ = trajectory.utilities[-1]
+        self.n_iter_ = trajectory.n_iter + (trajectory.stop_reason == "no_operation")
+        if trajectory.stop_reason == "interrupted":
+            warnings.warn(
+                f"Interrupted after {trajectory.n_iter} steps; labels_ are those "
+                "reached so far.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _fit_blocks(
+        self, blocks: Blocks, y: object, sensitive_features: Any, sample_weight: Any
+    ) -> RawlsianPostprocessor:
+        """Cluster a sample, label all rows, and walk from there."""
+        if self.bound is not None:
+            raise ValueError(
+                f"bound={self.bound!r} takes rows in memory, but X is in blocks; give "
+                "bound=None, and ask group_bound for that of some of the rows."
+            )
+        operator = get_operator(self.operator)
+        check_walk(operator, self.max_passes)
+        large = LargeProblem.of(
+            blocks, sensitive_features, sample_weight=sample_weight,
+            max_distance=self.max_distance, max_passes=self.max_passes,
+            callback=self.callback,
+        )  # fmt: skip
+        rng = random_state_of(self.random_state)
+        n_clusters = getattr(self._unfitted_estimator(), "n_clusters", 8)
+        sample = large.sample(n_clusters, rng)
+        some = sample.problem
+        self.estimator_ = self._fitted_estimator(
+            some.X, y, large.group_names[some.groups], some.weights
+        )
+        labels, members = self._labels_of_blocks(large)
+        check_no_gap(members)
+        self.trajectory_ = walk_on(
+            large, sample, labels, len(members), operator, self.max_iter
+        )
+        self.utilitarian_labels_ = self.trajectory_.start_labels
+        blocks.tell(self)
+        self._tell()
+        return self
+
+    def _labels_of_blocks(
+        self, large: LargeProblem
+    ) -> tuple[Column, NDArray[np.int64]]:
+        """Labels of all rows by the estimator, and how many rows each cluster has."""
+        estimator = self.estimator_
+        if hasattr(estimator, "predict"):
+            return large.predicted_labels(estimator)
+        if self.prefit and hasattr(estimator, "labels_"):
+            return large.given_labels(estimator.labels_)
+        raise ValueError(
+            f"{type(estimator).__name__} has no predict, so that it cannot label rows "
+            "in blocks that it was not fitted on; use a clusterer such as KMeans."
+        )
 
     def _tell_gap(self, X: Any, sensitive_features: Any, sample_weight: Any) -> None:
         """Tell how much of what could be gained was gained, unless interrupted."""

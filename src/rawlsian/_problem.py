@@ -92,7 +92,7 @@ class Problem:
         X = check_examples(X)
         group_names, groups = encode_groups(sensitive_features, len(X))
         weights = check_weights(sample_weight, len(X))
-        return cls._of_checked(X, group_names, groups, weights, max_distance)
+        return cls.of_checked(X, group_names, groups, weights, max_distance)
 
     def as_one_group(
         self,
@@ -109,10 +109,10 @@ class Problem:
         if rows is not None:
             X, weights = X[rows], weights[rows]
         names, groups = encode_groups(None, len(X))
-        return self._of_checked(X, names, groups, weights, self.max_distance)
+        return self.of_checked(X, names, groups, weights, self.max_distance)
 
     @classmethod
-    def _of_checked(
+    def of_checked(
         cls,
         X: NDArray[np.float64],
         group_names: NDArray[Any],
@@ -129,7 +129,7 @@ class Problem:
                 "mean utility is undefined; drop its rows or give them weight."
             )
         mean, variance = _sums.column_moments(X, weights)
-        delta = _check_max_distance(max_distance, X)
+        delta = check_max_distance(max_distance, X.min(axis=0), X.max(axis=0))
         if not np.isfinite(variance.sum() + delta):
             raise ValueError(
                 "X holds values so large that their squares overflow; rescale it."
@@ -307,11 +307,13 @@ def check_labels(labels: ArrayLike, problem: Problem) -> NDArray[np.int32]:
     return labels.astype(np.int32)
 
 
-def _check_max_distance(max_distance: object, X: NDArray[np.float64]) -> float:
+def check_max_distance(
+    max_distance: object, lowest: NDArray[np.float64], highest: NDArray[np.float64]
+) -> float:
     """Delta as a number; "auto" is the squared diagonal of the bounding box."""
     if isinstance(max_distance, str) and max_distance == "auto":
         with np.errstate(over="ignore"):  # an overflow is told of by the caller
-            return float(((X.max(axis=0) - X.min(axis=0)) ** 2).sum())
+            return float(((highest - lowest) ** 2).sum())
     if isinstance(max_distance, Real) and 0 <= float(max_distance) < np.inf:
         return float(max_distance)
     raise ValueError(

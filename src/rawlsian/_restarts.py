@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 from numbers import Integral
 from typing import Any, Literal, NamedTuple
 
@@ -10,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rawlsian import _entries, _kernels, _lloyd
+from rawlsian._jobs import in_order, n_jobs
 from rawlsian._problem import MaxDistance, Problem, refuse_text
 from rawlsian._threads import n_threads, run_in_chunks
 
@@ -23,6 +26,9 @@ LARGEST_CENTERS = 2**16
 # it is time to look whether the user pressed Ctrl-C.
 ROWS_A_THREAD = 2**14
 ROWS_A_BLOCK = 2**22
+
+# Pieces that runs are cut into for each worker: some take longer than others.
+JOBS_A_WORKER = 4
 
 # Rows that tell how many different values a column has.
 ROWS_LOOKED_AT = 1024
@@ -105,8 +111,9 @@ def kmeans_restarts(
     scikit-learn does; a cluster that becomes empty is founded anew as there, on the
     example that fits worst. (Where an example is equally near to two centroids,
     rounding decides in both, and a run may end elsewhere; so it may where taking the
-    worst fitting example empties another cluster.) Runs are spread over threads, and
-    neither their number nor ``n_runs`` changes what a run leads to.
+    worst fitting example empties another cluster.) Runs are spread over threads or,
+    within ``joblib.parallel_config(backend="dask")``, over the workers of the current
+    Dask client. Neither their number nor ``n_runs`` changes what a run leads to.
 
     Parameters
     ----------
@@ -150,18 +157,15 @@ def kmeans_restarts(
     check_n_clusters(n_clusters, problem)
     entries = list_entries(problem)
     starts = _check_init(init, problem, (n_runs, n_clusters), random_state)
-    chunks: list[_Chunk] = []
-    runs_a_block = n_threads() * max(ROWS_A_BLOCK // problem.n_samples, 2)
-    for first in range(0, n_runs, runs_a_block):
-
-        def run(start: int, stop: int, first: int = first) -> _Chunk:
-            return _run(problem, entries, starts, first + start, first + stop)
-
-        chunks += run_in_chunks(
-            run,
-            min(runs_a_block, n_runs - first),
-            smallest_chunk=max(ROWS_A_THREAD // problem.n_samples, 1),
+    width = n_jobs()
+    if width > 1:
+        edges = np.linspace(0, n_runs, JOBS_A_WORKER * width + 1).astype(int)
+        some = partial(_runs_between, problem, entries, starts)
+        chunks = list(
+            in_order(some, [ends for ends in pairwise(edges) if np.ptp(ends)])
         )
+    else:
+        chunks = _runs_on_threads(problem, entries, starts)
     costs = np.concatenate([chunk.costs for chunk in chunks])
     overall = _kernels.overall_utilities(costs, problem.shares)
     return Restarts(
@@ -174,6 +178,33 @@ def kmeans_restarts(
         _entries=entries,
         _init=starts,
     )
+
+
+def _runs_between(
+    problem: Problem, entries: Entries, starts: NDArray[Any], ends: tuple[int, int]
+) -> _Chunk:
+    """Some of the runs, as a worker makes them."""
+    chunk = _run(problem, entries, starts[ends[0] : ends[1]], 0, ends[1] - ends[0])
+    return chunk._replace(last_labels=np.empty(0, np.int32))
+
+
+def _runs_on_threads(
+    problem: Problem, entries: Entries, starts: NDArray[Any]
+) -> list[_Chunk]:
+    """All runs, on all threads."""
+    n_runs, chunks = len(starts), list[_Chunk]()
+    runs_a_block = n_threads() * max(ROWS_A_BLOCK // problem.n_samples, 2)
+    for first in range(0, n_runs, runs_a_block):
+
+        def run(start: int, stop: int, first: int = first) -> _Chunk:
+            return _run(problem, entries, starts, first + start, first + stop)
+
+        chunks += run_in_chunks(
+            run,
+            min(runs_a_block, n_runs - first),
+            smallest_chunk=max(ROWS_A_THREAD // problem.n_samples, 1),
+        )
+    return chunks
 
 
 class Entries(NamedTuple):

@@ -8,10 +8,13 @@ from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rawlsian import _kernels
 from rawlsian._assignment import Assignment
+from rawlsian._blocks import as_blocks
+from rawlsian._large import MAX_PASSES
+from rawlsian._large_walk import traverse_blocks
 from rawlsian._problem import MaxDistance, Problem
 from rawlsian._proposals import Moves, Operator, select
 from rawlsian.operators import get_operator
@@ -119,16 +122,17 @@ class Step:
 
 
 def traverse(
-    X: ArrayLike,
-    labels: ArrayLike,
+    X: Any,
+    labels: Any,
     sensitive_features: Any,
     *,
     operator: str | Operator = "R1",
-    sample_weight: ArrayLike | None = None,
+    sample_weight: Any = None,
     max_distance: MaxDistance = "auto",
     max_iter: int | None = None,
-    callback: Callable[[Step], object] | None = None,
-) -> Trajectory:
+    max_passes: int = MAX_PASSES,
+    callback: Callable[[Any], object] | None = None,
+) -> Any:
     """Raise the utility of the worst-off group, one operation at a time.
 
     At every step the operator proposes operations. Those that raise the lowest group
@@ -138,8 +142,9 @@ def traverse(
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
-        The examples, as numbers.
+    X : array-like or Blocks of shape (n_samples, n_features)
+        The examples, as numbers. For rows in blocks (see ``open_blocks``), Dask arrays
+        and frames the operator must be "batch" or "rawls".
     labels : array-like of shape (n_samples,)
         The clustering to start from: integers from 0 to k - 1, each in use.
     sensitive_features : array-like of shape (n_samples,) or (n_samples, n_columns)
@@ -157,14 +162,19 @@ def traverse(
         the squared diagonal of the bounding box of X. It changes no decision.
     max_iter : int, default=None
         Stop after that many operations.
+    max_passes : int, default=30
+        How many times rows in blocks are gone over at most; each operation takes two
+        passes or more. Rows in memory are not limited by it.
     callback : callable, default=None
-        Called with a ``Step`` after each operation.
+        Called with a ``Step`` after each operation; for rows in blocks, with a
+        ``PassStep`` after each pass.
 
     Returns
     -------
-    Trajectory
-        Labels at the end and at every step, utilities, and why it ended. Ctrl-C
-        ends it early and returns what was reached.
+    Trajectory or LargeTrajectory
+        Labels at the end and at every step, utilities, and why it ended; of rows in
+        blocks, labels at the end only. Ctrl-C ends it early and returns what was
+        reached.
 
     Examples
     --------
@@ -178,6 +188,13 @@ def traverse(
     _check_max_iter(max_iter)
     if callback is not None and not callable(callback):
         raise ValueError(f"callback must be a function, got {callback!r}.")
+    blocks = as_blocks(X)
+    if blocks is not None:
+        return traverse_blocks(
+            blocks, labels, sensitive_features, operator=operator,
+            sample_weight=sample_weight, max_distance=max_distance, max_iter=max_iter,
+            max_passes=max_passes, callback=callback,
+        )  # fmt: skip
     problem = Problem.from_arrays(
         X, sensitive_features, sample_weight=sample_weight, max_distance=max_distance
     )

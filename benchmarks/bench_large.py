@@ -1,0 +1,306 @@
+"""Rows beyond memory: one pass, a whole fit, how close, how it grows, and Dask.
+
+python benchmarks/bench_large.py pass [ROWS]      one pass against scikit-learn's
+python benchmarks/bench_large.py fit [ROWS]       time and memory of a whole fit
+python benchmarks/bench_large.py close [ROWS]     blocks against all rows in memory
+python benchmarks/bench_large.py slope            how time grows from 1e5 to 1e7 rows
+python benchmarks/bench_large.py dask [ROWS]      one and two workers against threads
+python benchmarks/bench_large.py cost             1e8 and 1e9 rows, worked out
+
+Rows are 40 columns of float32, mapped from a file in a temporary folder; k is 10.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import threading
+import time
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from sklearn.metrics import pairwise_distances_argmin_min
+
+from rawlsian import PassStep, RawlsianKMeans, open_blocks
+from rawlsian._blocks import BLOCK_SIZE, as_blocks
+from rawlsian._large import LargeProblem, Rule, Sums
+
+N_COLUMNS, N_CLUSTERS, N_GROUPS = 40, 10, 2
+CHUNK = 500_000
+
+
+def make_rows(path: Path, n_rows: int, n_columns: int = N_COLUMNS) -> np.ndarray:
+    """Twelve clouds that overlap, of which the second group's are wider; its groups."""
+    rng = np.random.default_rng(0)
+    centers = 1.5 * rng.standard_normal((12, n_columns), dtype=np.float32)
+    X = np.lib.format.open_memmap(path, "w+", np.float32, (n_rows, n_columns))
+    groups = np.empty(n_rows, np.int32)
+    for start in range(0, n_rows, CHUNK):
+        stop = min(start + CHUNK, n_rows)
+        cloud = rng.integers(0, 12, stop - start)
+        groups[start:stop] = rng.random(stop - start) < np.where(cloud < 4, 0.7, 0.1)
+        wide = (1 + 0.5 * groups[start:stop, None]).astype(np.float32)
+        noise = rng.standard_normal((stop - start, n_columns), dtype=np.float32)
+        X[start:stop] = centers[cloud] + wide * noise
+    X.flush()
+    return groups
+
+
+@contextmanager
+def rows_on_disk(n_rows: int, n_columns: int = N_COLUMNS):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.npy"
+        yield path, make_rows(path, n_rows, n_columns)
+
+
+def seconds_of(function, repeats: int = 3) -> float:
+    """The best of some, as other work can only make it slower."""
+    times = []
+    for _ in range(repeats):
+        started = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - started)
+    return min(times)
+
+
+def some_centers(path: Path) -> np.ndarray:
+    return np.load(path, mmap_mode="r")[:: 100_003 // N_CLUSTERS][:N_CLUSTERS].astype(
+        float
+    )
+
+
+def bench_pass(n_rows: int) -> None:
+    with rows_on_disk(n_rows) as (path, groups):
+        blocks, X = open_blocks(path), np.load(path, mmap_mode="r")
+        large = LargeProblem.of(blocks, groups)
+        centers = some_centers(path)
+        rule, shift = Rule.nearest(centers), np.zeros(N_COLUMNS)
+        narrow = centers.astype(np.float32)
+
+        def assign_alone():
+            for start in range(0, n_rows, BLOCK_SIZE):
+                pairwise_distances_argmin_min(X[start : start + BLOCK_SIZE], narrow)
+
+        ours = seconds_of(lambda: large.assign(rule, shift))
+        theirs = seconds_of(assign_alone)
+        print(
+            f"one pass, {n_rows:,} x {N_COLUMNS} float32, k = {N_CLUSTERS}: labels and "
+            f"sums {ours:.2f} s, scikit-learn's labels {theirs:.2f} s, ratio "
+            f"{ours / theirs:.2f}"
+        )
+
+
+class Memory:
+    """The most memory of this process that no file backs, while it is open."""
+
+    def __enter__(self):
+        self.most, self.is_over = 0, threading.Event()
+        self.thread = threading.Thread(target=self._watch)
+        self.thread.start()
+        return self
+
+    def _watch(self):
+        while not self.is_over.wait(0.05):
+            self.most = max(self.most, anonymous_bytes())
+
+    def __exit__(self, *_):
+        self.is_over.set()
+        self.thread.join()
+
+
+def anonymous_bytes() -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("RssAnon"):
+            return 1024 * int(line.split()[1])
+    raise OSError("this machine does not tell RssAnon")
+
+
+def fit(X, groups, **options):
+    """A fit, and when each pass was over."""
+    passes = []
+
+    def tell(step):
+        if isinstance(step, PassStep):
+            passes.append(time.perf_counter())
+
+    model = RawlsianKMeans(N_CLUSTERS, random_state=0, callback=tell, **options)
+    started = time.perf_counter()
+    model.fit(X, sensitive_features=groups)
+    # The second pass draws the sample; what is left after the search is the finish.
+    finish = passes[-1] - passes[2] if len(passes) > 2 else 0.0
+    return model, time.perf_counter() - started, finish
+
+
+def bench_fit(n_rows: int) -> None:
+    with rows_on_disk(n_rows) as (path, groups):
+        for centers in ("free", "mean"):
+            with Memory() as memory:
+                model, seconds, finish = fit(open_blocks(path), groups, centers=centers)
+            print(
+                f"fit, {n_rows:,} x {N_COLUMNS}, k = {N_CLUSTERS}, {centers} centers: "
+                f"{seconds:.1f} s, {model.n_passes_} passes, the last "
+                f"{model.n_passes_ - 3} in {finish:.1f} s; most memory besides the "
+                f"file {memory.most / 2**30:.2f} GiB"
+            )
+
+
+def bench_close(n_rows: int) -> None:
+    """With fewer columns and clusters: all rows in memory take long."""
+    with rows_on_disk(n_rows, 10) as (path, groups):
+        X = np.load(path).astype(float)
+        for centers in ("free", "mean"):
+            for seed in range(2):
+                largest, seconds = [], []
+                for rows in (open_blocks(path), X):
+                    model = RawlsianKMeans(5, centers=centers, random_state=seed)
+                    started = time.perf_counter()
+                    model.fit(rows, sensitive_features=groups)
+                    seconds.append(time.perf_counter() - started)
+                    largest.append(float(model.group_costs_.max()))
+                print(
+                    f"{n_rows:,} x 10, k = 5, {centers} centers, seed {seed}: largest "
+                    f"mean cost {largest[0]:.6f} in blocks ({seconds[0]:.0f} s), "
+                    f"{largest[1]:.6f} in memory ({seconds[1]:.0f} s), "
+                    f"{largest[0] / largest[1] - 1:+.4%}",
+                    flush=True,
+                )
+
+
+def bench_slope() -> None:
+    sizes, whole, passing = (100_000, 1_000_000, 10_000_000), [], []
+    for n_rows in sizes:
+        with rows_on_disk(n_rows) as (path, groups):
+            _, seconds, _ = fit(open_blocks(path), groups)
+            large = LargeProblem.of(open_blocks(path), groups)
+            rule, shift = Rule.nearest(some_centers(path)), np.zeros(N_COLUMNS)
+            one = seconds_of(partial(large.assign, rule, shift))
+        whole.append(seconds)
+        passing.append(one)
+        print(
+            f"{n_rows:>12,} rows: whole fit {seconds:7.1f} s, one pass {one:8.4f} s, "
+            f"{1e9 * one / n_rows:6.1f} ns a row",
+            flush=True,
+        )
+    slope = np.polyfit(np.log10(sizes), np.log10(passing), 1)[0]
+    a_row = (whole[-1] - whole[-2]) / (sizes[-1] - sizes[-2])
+    print(
+        f"one pass grows with the power {slope:.2f} of the rows; the whole fit takes "
+        f"{whole[-2]:.0f} s for the search and {1e6 * a_row:.2f} s more for each "
+        "million rows beyond a million"
+    )
+
+
+def bench_dask(n_rows: int) -> None:
+    import dask.array as da
+    from distributed import Client, LocalCluster
+
+    with rows_on_disk(n_rows) as (path, groups):
+        centers = some_centers(path)
+        rule, shift = Rule.nearest(centers), np.zeros(N_COLUMNS)
+        size = 250_000
+        own = LargeProblem.of(open_blocks(path, block_size=BLOCK_SIZE), groups)
+        threads = seconds_of(lambda: own.assign(rule, shift), 5)
+        print(
+            f"{n_rows:,} x {N_COLUMNS}: two threads of our own {threads:.2f} s a pass"
+        )
+        times = {}
+        for n_workers in (1, 2):
+            with (
+                LocalCluster(
+                    n_workers=n_workers, threads_per_worker=1, dashboard_address=None
+                ) as cluster,
+                Client(cluster),
+            ):
+                X = da.map_blocks(
+                    read_chunk, str(path), dtype=np.float32,
+                    chunks=((size,) * (n_rows // size), (N_COLUMNS,)),
+                    meta=np.empty((0, 0), np.float32),
+                ).persist()  # fmt: skip
+                large = LargeProblem.of(
+                    as_blocks(X), da.from_array(groups, chunks=size)
+                )
+                one_pass = partial(large.assign, rule, shift)
+                times[n_workers] = seconds_of(one_pass, 5)
+                print(f"{n_workers} Dask worker(s): {times[n_workers]:.2f} s a pass")
+        print(
+            f"two workers against one: {times[1] / times[2]:.2f} times as fast; "
+            f"against two threads of our own: {times[2] / threads:.2f} times as long"
+        )
+
+
+def read_chunk(path: str, block_info=None):
+    (start, stop), _ = block_info[None]["array-location"]
+    return np.array(np.load(path, mmap_mode="r")[start:stop])
+
+
+def seconds_a_task(n_tasks: int = 500) -> float:
+    """What Dask takes for a block besides the work, seen with blocks of no work."""
+    import dask.array as da
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None
+        ) as cluster,
+        Client(cluster),
+    ):
+        X = da.ones((n_tasks, N_COLUMNS), chunks=(1, N_COLUMNS)).persist()
+        large = LargeProblem.of(as_blocks(X), None)
+        rule = Rule.nearest(np.zeros((N_CLUSTERS, N_COLUMNS)))
+        return seconds_of(lambda: large.assign(rule, np.zeros(N_COLUMNS))) / n_tasks
+
+
+def bench_cost(n_rows: int = 2_000_000) -> None:
+    """What a pass costs one core, and what many would make of many rows."""
+    block_rows, passes = 1_000_000, 10
+    with rows_on_disk(n_rows) as (path, groups):
+        one = open_blocks(path, block_size=n_rows)  # one block: one thread
+        large = LargeProblem.of(one, groups)
+        rule, shift = Rule.nearest(some_centers(path)), np.zeros(N_COLUMNS)
+        a_row = seconds_of(lambda: large.assign(rule, shift)) / n_rows
+    a_task = seconds_a_task()
+    sums = Sums.zeros(N_CLUSTERS, N_GROUPS, N_COLUMNS)
+    a_block = sum(part.nbytes for part in vars(sums).values())
+    print(
+        f"measured: {1e9 * a_row:.0f} ns a row and pass on one core, "
+        f"{1e3 * a_task:.1f} ms of Dask's for each block; a block sends {a_block:,} "
+        f"bytes\nassumed: blocks of {block_rows:,} rows that are in the workers' "
+        f"memory, a core a worker, {passes} passes"
+    )
+    print(
+        "         rows  workers  s a pass  all passes  network a pass  memory a worker"
+    )
+    for n in (10**8, 10**9):
+        for workers in (16, 32, 64):
+            n_blocks = n // block_rows
+            rounds = -(-n_blocks // workers)  # the last may be for some workers only
+            seconds = rounds * block_rows * a_row + n_blocks * a_task
+            gigabytes = 4 * n * N_COLUMNS / workers / 1e9
+            print(
+                f"{n:>13,}  {workers:>7}  {seconds:8.1f}  {passes * seconds:8.0f} s  "
+                f"{n_blocks * a_block / 1e6:11.1f} MB  {gigabytes:12.1f} GB"
+            )
+
+
+def main() -> None:
+    benches = {
+        "pass": (bench_pass, 10_000_000),
+        "fit": (bench_fit, 10_000_000),
+        "close": (bench_close, 1_000_000),
+        "slope": (bench_slope, None),
+        "dask": (bench_dask, 5_000_000),
+        "cost": (bench_cost, None),
+    }
+    if len(sys.argv) < 2 or sys.argv[1] not in benches:
+        sys.exit(__doc__)
+    bench, n_rows = benches[sys.argv[1]]
+    if n_rows is None:
+        bench()
+    else:
+        bench(int(float(sys.argv[2])) if len(sys.argv) > 2 else n_rows)
+
+
+if __name__ == "__main__":
+    main()

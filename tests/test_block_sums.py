@@ -1,0 +1,180 @@
+"""Passes over a block: compiled code against what is obvious."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cases import cases
+from rawlsian import _block_sums
+from rawlsian._large import Rule, Sums, _assign, _labels, add_up, rounded, sums_of
+from rawlsian._large_fit import Means, _promise
+
+
+def codes(case):
+    return case.groups.astype(np.int32)
+
+
+def sums_by_hand(case, labels, shift, n_clusters):
+    """Every sum to the last digit, one cluster and group at a time."""
+    n_groups = int(case.groups.max()) + 1
+    counts = np.zeros((n_clusters, n_groups))
+    sums = np.zeros((n_clusters, n_groups, case.X.shape[1]))
+    for c in range(n_clusters):
+        for g in range(n_groups):
+            rows = (labels == c) & (case.groups == g)
+            w, x = case.weights[rows], case.X[rows] - shift
+            counts[c, g] = math.fsum(w)
+            for j in range(x.shape[1]):
+                sums[c, g, j] = math.fsum(w * x[:, j])
+    return counts, sums
+
+
+@given(cases())
+def test_sums_are_right_to_the_last_digit(case):
+    n_clusters, shift = int(case.labels.max()) + 1, np.full(case.X.shape[1], 0.1)
+    n_groups = int(case.groups.max()) + 1
+    labels = case.labels.astype(np.int32)
+    sums = sums_of(
+        case.X, codes(case), case.weights, labels, n_clusters, shift, n_groups
+    )
+    counts, expected = sums_by_hand(case, labels, shift, n_clusters)
+    assert (rounded(sums.counts) == counts).all()
+    assert (rounded(sums.sums) == expected).all()
+    members = np.bincount(labels[case.weights > 0], minlength=n_clusters)
+    assert (sums.members.sum(axis=1) == members).all()
+
+
+@given(st.lists(st.floats(-1e10, 1e10), min_size=2, max_size=60), st.data())
+def test_sums_do_not_depend_on_how_rows_are_cut(values, data):
+    def total(part):
+        pair = np.zeros((2, 1))
+        for value in part:
+            pair[0, 0], pair[1, 0] = _block_sums.add(pair[0, 0], pair[1, 0], value)
+        return pair
+
+    whole = total(values)
+    cut = data.draw(st.integers(0, len(values)))
+    parts = total(values[:cut])
+    add_up(parts, total(values[cut:]))
+    assert rounded(parts)[0] == rounded(whole)[0] == math.fsum(values)
+
+
+@given(cases(), st.integers(0, 99))
+def test_rows_go_to_the_center_that_is_nearest_offsets_included(case, seed):
+    rng = np.random.default_rng(seed)
+    n_groups, (_, d) = int(case.groups.max()) + 1, case.X.shape
+    n_sets = n_groups if rng.random() < 0.5 else 1
+    rule = Rule(rng.normal(size=(n_sets, 4, d)), rng.normal(size=(n_sets, 4)))
+    found = _labels(case.X, codes(case), rule)
+    sums = _assign(case.X, codes(case), case.weights, rule, np.zeros(d), n_groups)
+    costs = np.zeros(n_groups)
+    for i, x in enumerate(case.X):
+        s = case.groups[i] if n_sets > 1 else 0
+        scores = ((x - rule.centers[s]) ** 2).sum(axis=1) + rule.offsets[s]
+        assert np.isclose(scores[found[i]], scores.min(), rtol=1e-12, atol=1e-12)
+        costs[case.groups[i]] += case.weights[i] * scores.min()
+    np.testing.assert_allclose(rounded(sums.costs), costs, rtol=1e-9, atol=1e-9)
+    again = sums_of(case.X, codes(case), case.weights, found, 4, np.zeros(d), n_groups)
+    assert (again.sums == sums.sums).all()
+    assert (again.members == sums.members).all()
+
+
+@given(cases())
+def test_ties_go_to_the_lower_cluster_and_float32_is_read_exactly(case):
+    X = case.X.astype(np.float32)
+    centers = np.repeat(X[:1].astype(float), 3, axis=0)
+    found = _labels(X, codes(case), Rule.nearest(centers))
+    assert (found == 0).all()
+    rule = Rule.nearest(X[:2].astype(float))
+    wide = _labels(X.astype(float), codes(case), rule)
+    assert (_labels(X, codes(case), rule) == wide).all()
+
+
+@given(cases())
+def test_means_and_costs_follow_from_the_sums(case):
+    means = means_of(case)
+    utilities = case.reference.utilities(case.labels) - 10.0
+    np.testing.assert_allclose(-means.costs, utilities, atol=1e-9)
+    np.testing.assert_allclose(means.centers, case.assignment.centers, atol=1e-9)
+
+
+def means_of(case):
+    shift, n_groups = case.problem.shift, int(case.groups.max()) + 1
+    labels, n_clusters = case.labels.astype(np.int32), int(case.labels.max()) + 1
+    sums = sums_of(
+        case.X, codes(case), case.weights, labels, n_clusters, shift, n_groups
+    )
+    return Means(sums, shift)
+
+
+def promise_of(case):
+    """The best move of each row, and what they promise."""
+    means = means_of(case)
+    lag = int(np.argmax(means.costs))
+    least = case.problem.tolerance * means.group_sizes
+    return _promise(
+        case.X, codes(case), case.weights, case.labels.astype(np.int32),
+        lag, means.centers, means.mass, means.members, means.counts, means.excess,
+        least[lag], least.sum(), means.costs[lag] * means.group_sizes[lag],
+    )  # fmt: skip
+
+
+@settings(max_examples=300)
+@given(cases())
+def test_the_best_move_of_each_row_is_the_one_with_the_best_exchange_rate(case):
+    assignment, means = case.assignment, means_of(case)
+    lag, n_groups = int(np.argmax(means.costs)), case.problem.n_groups
+    least = case.problem.tolerance * means.group_sizes
+    (targets, steps), _ = promise_of(case)
+    toggle, labels = assignment.toggle, case.labels
+    for i in range(len(case.X)):
+        a = labels[i]
+        if steps[i] < 0:
+            continue
+        rates = {}
+        for c in range(assignment.n_clusters):
+            if c == a:
+                continue
+            gain = -(toggle[c, lag, i] + toggle[a, lag, i])
+            loss = toggle[c, n_groups, i] + toggle[a, n_groups, i] + gain
+            rates[c] = np.inf if loss <= 1e-9 else gain / loss
+            if gain <= least[lag]:
+                rates[c] = 0.0
+        best = max(rates.values())
+        mine = rates[targets[i]]
+        assert mine == best or mine > best * (1 - 1e-6) or mine > 1e6
+
+
+@given(cases())
+def test_promises_are_what_the_moves_would_cost_one_at_a_time(case):
+    assignment, means = case.assignment, means_of(case)
+    (targets, steps), promises = promise_of(case)
+    n_groups = case.problem.n_groups
+    expected = np.zeros(n_groups)
+    for i in np.flatnonzero(steps >= 0):
+        after = assignment.utilities_after([i], [targets[i]])
+        expected += (assignment.utilities - after) * means.group_sizes
+    assert promises.n_moves.sum() == (steps >= 0).sum()
+    total = rounded(promises.costs).sum(axis=0)
+    np.testing.assert_allclose(total, expected, atol=1e-7)
+
+
+@given(cases())
+def test_the_first_number_that_is_not_finite_is_found(case):
+    X, room = case.X.copy(), np.zeros((2, case.X.shape[1]))
+    assert _block_sums.look_at(X, room[0], room[1]) == (-1, -1)
+    X[-1, -1] = np.nan
+    assert _block_sums.look_at(X, room[0], room[1]) == (len(X) - 1, X.shape[1] - 1)
+
+
+def test_sums_of_nothing_are_nothing():
+    X, none = np.empty((0, 2)), np.empty(0, np.int32)
+    sums = sums_of(X, none, np.ones(1), none, 3, np.zeros(2), 2)
+    assert not any(part.any() for part in (sums.members, sums.counts, sums.sums))
+    total = Sums.zeros(3, 2, 2)
+    total.add(sums)
+    assert not total.sums.any()

@@ -1,0 +1,304 @@
+"""Dask collections, on threads and on a cluster of worker processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from distributed import Client, LocalCluster, get_worker
+from sklearn.cluster import KMeans
+
+from rawlsian import (
+    PassStep,
+    RawlsianKMeans,
+    RawlsianPostprocessor,
+    StudyConfig,
+    audit,
+    kmeans_restarts,
+    open_blocks,
+    run_study,
+    traverse,
+)
+from rawlsian import _dask as rawlsian_dask
+from test_blocks import FEW, people
+
+# A connection that is closed while a worker is killed, and ports that are taken.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Port .* is already in use"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+N_ROWS = 3000
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Two worker processes, as many machines would be."""
+    with (
+        dask.config.set({"distributed.worker.daemon": True}),
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, processes=True
+        ) as cluster,
+    ):
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster):
+    cluster.scale(2)
+    with Client(cluster) as client:
+        client.wait_for_workers(2, timeout=60)
+        yield client
+
+
+@pytest.fixture(scope="module")
+def one_machine():
+    """What comes of the same rows in blocks, without Dask."""
+    X, groups = people(N_ROWS)
+    return {
+        centers: RawlsianKMeans(3, centers=centers, **FEW).fit(
+            open_blocks(X), sensitive_features=groups
+        )
+        for centers in ("free", "mean")
+    }
+
+
+def chunked(size=400):
+    X, groups = people(N_ROWS)
+    return da.from_array(X, chunks=(size, 4)), da.from_array(groups, chunks=size)
+
+
+def same(fit, expected):
+    assert (fit.cluster_centers_ == expected.cluster_centers_).all()
+    assert (fit.labels_.compute() == expected.labels_).all()
+    assert (fit.group_costs_ == expected.group_costs_).all()
+
+
+# --- Collections, on this machine's threads ---
+
+
+@pytest.mark.parametrize("centers", ["free", "mean"])
+def test_a_dask_array_gives_what_blocks_give_and_labels_of_its_kind(
+    centers, one_machine
+):
+    X, groups = chunked()
+    fit = RawlsianKMeans(3, centers=centers, **FEW).fit(X, sensitive_features=groups)
+    same(fit, one_machine[centers])
+    assert isinstance(fit.labels_, da.Array)
+    assert fit.labels_.chunks[0] == X.chunks[0]
+
+
+def test_chunks_that_differ_and_columns_in_several_chunks_are_the_same(one_machine):
+    X, groups = people(N_ROWS)
+    fit = RawlsianKMeans(3, **FEW).fit(
+        da.from_array(X, chunks=(700, 2)),
+        sensitive_features=da.from_array(groups, chunks=450),
+    )
+    same(fit, one_machine["free"])
+
+
+def test_groups_may_be_in_memory(one_machine):
+    X, _ = chunked()
+    groups = people(N_ROWS)[1]
+    for given in (groups, groups.tolist(), pd.Series(groups)):
+        fit = RawlsianKMeans(3, **FEW).fit(X, sensitive_features=given)
+        same(fit, one_machine["free"])
+
+
+def test_a_dask_frame_and_its_columns_are_taken(one_machine):
+    X, groups = people(N_ROWS)
+    frame = pd.DataFrame(X, columns=list("wxyz"))
+    frame["sex"], frame["weight"] = groups, 1.0
+    people_ = dd.from_pandas(frame, npartitions=5)
+    fit = RawlsianKMeans(3, **FEW).fit(
+        people_[list("wxyz")],
+        sensitive_features=people_["sex"],
+        sample_weight=people_["weight"],
+    )
+    same(fit, one_machine["free"])
+    assert fit.feature_names_in_.tolist() == list("wxyz")
+    assert (fit.predict(people_[list("wxyz")]).compute() == fit.labels_.compute()).all()
+    both = RawlsianKMeans(2, **FEW).fit(
+        people_[list("wx")], sensitive_features=people_[["sex", "weight"]]
+    )
+    assert both.groups_.tolist() == [("a", 1.0), ("b", 1.0)]
+
+
+def test_predict_and_transform_are_worked_out_when_asked_for(one_machine):
+    X, groups = chunked()
+    fit = one_machine["free"]
+    labels = fit.predict(X)
+    assert isinstance(labels, da.Array)
+    assert (labels.compute() == fit.labels_).all()
+    distances = fit.transform(X)
+    assert distances.shape == (N_ROWS, 3)
+    np.testing.assert_allclose(distances.compute(), fit.transform(people(N_ROWS)[0]))
+    assert fit.score(X, sensitive_features=groups) == -fit.group_costs_.max()
+
+
+def test_walking_and_auditing_take_dask_arrays():
+    X, groups = chunked()
+    rows, names = people(N_ROWS)
+    start = KMeans(4, n_init=1, random_state=0).fit_predict(rows)
+    ours = traverse(X, da.from_array(start, chunks=400), groups, operator="rawls")
+    theirs = traverse(open_blocks(rows), start, names, operator="rawls")
+    assert (ours.labels.compute() == theirs.labels).all()
+    assert (ours.utilities == theirs.utilities).all()
+    told = audit(X, ours.labels, groups)
+    assert told.utilities.min() == pytest.approx(ours.utilities[-1].min())
+    fair = RawlsianPostprocessor(KMeans(4, n_init=1, random_state=0))
+    fair.fit(X, sensitive_features=groups)
+    assert isinstance(fair.labels_, da.Array)
+
+
+@pytest.mark.parametrize(
+    ("X", "groups", "message"),
+    [
+        (da.ones(5), None, "two dimensions"),
+        (da.ones((5, 2)).astype(str), None, "of numbers"),
+        (da.ones((5, 2), chunks=(2, 2)), da.ones(4), "has 4 rows, but X has 5"),
+        (da.ones((5, 2), chunks=(2, 2)), ["a"] * 4, "has 4 rows, but X has 5"),
+        (da.ones((5, 2), chunks=(2, 2)), "sex", "give the column itself"),
+        (
+            dd.from_pandas(pd.DataFrame({"x": ["a", "b"]}), npartitions=1),
+            None,
+            "column 'x' of X is not numeric",
+        ),
+        (
+            dd.from_pandas(pd.DataFrame({"x": [1.0, 2.0, 3.0]}), npartitions=3),
+            dd.from_pandas(pd.Series(["a", "b", "a"]), npartitions=1),
+            "has 1 partitions, but X has 3",
+        ),
+        (
+            da.from_array(np.array([[1.0], [np.nan], [2.0]]), chunks=(2, 1)),
+            None,
+            "row 1 of partition 0 is NaN",
+        ),
+    ],
+)
+def test_what_does_not_go_together_is_told(X, groups, message):
+    with pytest.raises(ValueError, match=message) as told:
+        RawlsianKMeans(2).fit(X, sensitive_features=groups)
+    assert "\n" not in str(told.value)
+
+
+# --- A cluster ---
+
+
+@pytest.mark.parametrize("centers", ["free", "mean"])
+def test_worker_processes_give_what_one_machine_gives(client, centers, one_machine):
+    X, groups = chunked()
+    fit = RawlsianKMeans(3, centers=centers, **FEW)
+    fit.fit(X.persist(), sensitive_features=groups)
+    same(fit, one_machine[centers])
+    where = client.who_has(client.futures_of(fit.labels_))
+    assert all(where.values())  # the labels are with the workers
+
+
+@pytest.mark.parametrize("n_workers", [1, 3])
+def test_the_number_of_workers_changes_nothing(cluster, n_workers, one_machine):
+    cluster.scale(n_workers)
+    with Client(cluster) as client:
+        client.wait_for_workers(n_workers, timeout=60)
+        X, groups = chunked(500)
+        fit = RawlsianKMeans(3, **FEW).fit(X, sensitive_features=groups)
+        same(fit, one_machine["free"])
+
+
+def kill_a_worker(client):
+    """End one of the worker processes as a failing machine would."""
+    (pid, *_) = client.run(os.getpid).values()
+    os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("centers", ["free", "mean"])
+@pytest.mark.parametrize("at_pass", [2, 4])
+def test_a_fit_goes_on_where_a_worker_is_killed(client, centers, at_pass, one_machine):
+    X, groups = chunked()
+    X, groups = X.persist(), groups.persist()
+    killed = []
+
+    def kill(step):
+        if isinstance(step, PassStep) and step.n_passes == at_pass:
+            killed.append(at_pass)
+            kill_a_worker(client)
+
+    fit = RawlsianKMeans(3, centers=centers, callback=kill, **FEW)
+    fit.fit(X, sensitive_features=groups)
+    assert killed
+    same(fit, one_machine[centers])
+
+
+def test_a_fit_whose_workers_are_all_gone_says_so(monkeypatch):
+    monkeypatch.setattr(rawlsian_dask, "PATIENCE", 1.0)
+    X, groups = people(N_ROWS)
+    with (
+        LocalCluster(
+            n_workers=1, threads_per_worker=1, dashboard_address=None, processes=True
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+
+        def leave(step):
+            if isinstance(step, PassStep) and step.n_passes == 3:
+                cluster.scale(0)
+                client.retire_workers()
+
+        fit = RawlsianKMeans(3, callback=leave, **FEW)
+        with pytest.raises(
+            rawlsian_dask.ClusterError, match="all Dask workers are gone"
+        ) as told:
+            fit.fit(da.from_array(X, chunks=(400, 4)), sensitive_features=groups)
+        assert "\n" not in str(told.value)
+        assert not hasattr(fit, "labels_")
+
+
+def test_a_block_that_ends_every_worker_is_told(client, monkeypatch):
+    X, groups = people(N_ROWS)
+
+    def end(block):
+        get_worker()
+        os.kill(os.getpid(), signal.SIGKILL)
+        return block
+
+    rows = da.from_array(X, chunks=(3000, 4)).map_blocks(end, dtype=float)
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        pytest.raises(rawlsian_dask.ClusterError, match="again and again"),
+    ):
+        RawlsianKMeans(3, **FEW).fit(rows, sensitive_features=groups)
+
+
+# --- Independent pieces of work ---
+
+
+def test_restarts_run_on_the_workers_of_a_client(client):
+    X, groups = people(200)
+    options = {"n_runs": 37, "sensitive_features": groups, "random_state": 0}
+    here = kmeans_restarts(X, 3, **options)
+    with joblib.parallel_config(backend="dask"):
+        there = kmeans_restarts(X, 3, **options)
+    assert (there.utilities == here.utilities).all()
+    assert (there.n_iter == here.n_iter).all()
+    assert (there.labels(5) == here.labels(5)).all()
+
+
+def test_the_study_runs_its_samples_on_the_workers_of_a_client(client):
+    config = StudyConfig(samples=1, runs=20, clusters=2)
+    here = run_study(config)
+    with joblib.parallel_config(backend="dask"):
+        there = run_study(config)
+    assert without_seconds(there) == without_seconds(here)
+
+
+def without_seconds(value):
+    if isinstance(value, dict):
+        return {k: without_seconds(v) for k, v in value.items() if k != "seconds"}
+    return [without_seconds(v) for v in value] if isinstance(value, list) else value
