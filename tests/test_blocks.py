@@ -14,6 +14,7 @@ from rawlsian import (
     RawlsianPostprocessor,
     audit,
     group_utilities,
+    kmeans_restarts,
     open_blocks,
     traverse,
 )
@@ -283,6 +284,8 @@ def test_what_takes_rows_in_memory_only_says_so():
         RawlsianPostprocessor(bound="group").fit(blocks)
     with pytest.raises(ValueError, match="'batch' or 'rawls' for rows in blocks"):
         traverse(blocks, labels, groups, operator="R1")
+    with pytest.raises(ValueError, match="takes rows in memory, but X is in blocks"):
+        kmeans_restarts(blocks, 2, n_runs=1)
     with pytest.raises(ValueError, match="takes rows in memory, but X is a LocalB"):
         group_utilities(blocks, labels, groups)
 

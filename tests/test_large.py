@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.cluster import DBSCAN, KMeans
+from sklearn.mixture import GaussianMixture
 
 from cases import cases
 from rawlsian import (
@@ -170,6 +171,14 @@ def test_small_groups_are_in_the_sample_whole_and_weights_stand_for_all():
     np.testing.assert_allclose(searched.group_sizes, large.group_sizes)
 
 
+def test_many_clusters_get_a_sample_that_can_fill_them():
+    X = np.random.default_rng(0).normal(size=(60_000, 1))
+    large = LargeProblem.of(open_blocks(X), None)
+    sample = large.sample(2500, np.random.RandomState(0))
+    searched = sample.to_search(2500, np.random.RandomState(0))
+    assert searched.n_samples == 50_000
+
+
 def test_the_sample_does_not_depend_on_blocks_and_has_rows_with_weight_only():
     X, groups = people(5000)
     weights = np.where(np.arange(5000) % 3, 1.0, 0.0)
@@ -265,6 +274,9 @@ def test_a_postprocessor_walks_on_from_the_clusters_of_any_clusterer():
     prefit = RawlsianPostprocessor(fitted, prefit=True)
     prefit.fit(blocks, sensitive_features=groups)
     assert (prefit.utilitarian_labels_ == fitted.labels_).all()
+    mixture = RawlsianPostprocessor(GaussianMixture(3), random_state=0)
+    mixture.fit(blocks, sensitive_features=groups)  # which takes no weights
+    assert set(mixture.utilitarian_labels_) == {0, 1, 2}
     with pytest.raises(ValueError, match="DBSCAN has no predict"):
         RawlsianPostprocessor(DBSCAN()).fit(blocks, sensitive_features=groups)
 

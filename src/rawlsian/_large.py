@@ -36,8 +36,11 @@ from rawlsian._problem import (
 # Rows of the sample on which clusters are searched: at least so many, or so many for
 # each cluster, half of that for each group, up to a limit.
 LEAST_SEARCHED, SEARCHED_A_CLUSTER, MOST_SEARCHED = 10_000, 2_000, 40_000
-# What is found there is made better and compared on so many times as many.
-TIMES_COMPARED = 8
+# A sample is at least so many times the clusters, and the groups.
+SAMPLED_A_PLACE = 20
+# What is found there is made better and compared on so many times as many, as far as
+# these are no more than so many numbers.
+TIMES_COMPARED, MOST_NUMBERS = 8, 2**26
 
 # Labels beyond this are no numbers of clusters.
 MOST_CLUSTERS = 100_000
@@ -253,7 +256,9 @@ class LargeProblem:
     def sample(self, n_clusters: int, rng: np.random.RandomState) -> Sample:
         """Some rows of every group, weighted so that they stand for all of them."""
         members = self.members.sum(axis=0)
-        ranks = _draw(members, TIMES_COMPARED * _n_searched(n_clusters, members), rng)
+        n_searched = _n_searched(n_clusters, members)
+        most = max(MOST_NUMBERS // self.blocks.n_features, n_searched)
+        ranks = _draw(members, min(TIMES_COMPARED * n_searched, most), rng)
         before = np.cumsum(self.members, axis=0) - self.members
         wanted = [
             [
@@ -384,7 +389,8 @@ def _n_searched(n_clusters: int, members: NDArray[np.int64]) -> int:
     """How many rows suffice to search clusters on."""
     n_groups = len(members)
     for_two = max(LEAST_SEARCHED, SEARCHED_A_CLUSTER * n_clusters)
-    return max(min(for_two * max(n_groups, 2) // 2, MOST_SEARCHED), 100 * n_groups)
+    enough = min(for_two * max(n_groups, 2) // 2, MOST_SEARCHED)
+    return max(enough, SAMPLED_A_PLACE * n_clusters, SAMPLED_A_PLACE * n_groups)
 
 
 def _draw(

@@ -189,7 +189,7 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         warn_of_y(y, sensitive_features)
         blocks = as_blocks(X)
         if blocks is not None:
-            return self._fit_blocks(blocks, y, sensitive_features, sample_weight)
+            return self._fit_blocks(blocks, sensitive_features, sample_weight)
         with clear_errors_of_x(X):
             checked = validate_data(
                 self, X, dtype=np.float64, order="C", ensure_min_samples=2
@@ -233,7 +233,7 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
             )
 
     def _fit_blocks(
-        self, blocks: Blocks, y: object, sensitive_features: Any, sample_weight: Any
+        self, blocks: Blocks, sensitive_features: Any, sample_weight: Any
     ) -> RawlsianPostprocessor:
         """Cluster a sample, label all rows, and walk from there."""
         if self.bound is not None:
@@ -251,10 +251,7 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         rng = random_state_of(self.random_state)
         n_clusters = getattr(self._unfitted_estimator(), "n_clusters", 8)
         sample = large.sample(n_clusters, rng)
-        some = sample.problem
-        self.estimator_ = self._fitted_estimator(
-            some.X, y, large.group_names[some.groups], some.weights
-        )
+        self.estimator_ = self._fitted_to_sample(sample.problem, large.group_names, rng)
         labels, members = self._labels_of_blocks(large)
         check_no_gap(members)
         self.trajectory_ = walk_on(
@@ -264,6 +261,19 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         blocks.tell(self)
         self._tell()
         return self
+
+    def _fitted_to_sample(
+        self, sample: Problem, names: NDArray[Any], rng: np.random.RandomState
+    ) -> Any:
+        """The estimator, fitted to weighted rows, or to rows drawn by their weights."""
+        X, groups = sample.X, names[sample.groups]
+        if self.prefit or has_fit_parameter(
+            self._unfitted_estimator(), "sample_weight"
+        ):
+            return self._fitted_estimator(X, None, groups, sample.weights)
+        share = sample.weights / sample.weights.sum()
+        rows = rng.choice(len(X), len(X), p=share)
+        return self._fitted_estimator(X[rows], None, groups[rows], None)
 
     def _labels_of_blocks(
         self, large: LargeProblem
