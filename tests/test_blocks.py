@@ -266,9 +266,15 @@ def test_columns_that_do_not_go_with_the_rows_are_told(change, message):
     one_sentence(told)
 
 
-def test_fewer_rows_than_clusters_are_told():
+def test_rows_that_make_no_clusters_are_told():
     with pytest.raises(ValueError, match="n_clusters=5 is more than the 3 rows"):
         RawlsianKMeans(5).fit(open_blocks(np.ones((3, 1))))
+    with pytest.raises(ValueError, match="more than can be told apart"):
+        RawlsianKMeans(2, centers="mean").fit(open_blocks(np.ones((9, 1))))
+    with pytest.raises(ValueError, match="X has 0 rows"):
+        open_blocks(np.ones((0, 1)))
+    with pytest.raises(ValueError, match="squares overflow"):
+        RawlsianKMeans(1).fit(open_blocks(np.array([[1e200], [-1e200]])))
     with pytest.raises(ValueError, match="minimum of 2"):
         RawlsianKMeans(1).fit(open_blocks(np.ones((1, 1))))
 

@@ -310,6 +310,8 @@ class LocalBlocks(Blocks):
     def __init__(
         self, parts: Sequence[Part], feature_names: list[str] | None, n_features: int
     ) -> None:
+        if not parts:
+            raise ValueError("X has 0 rows; give at least two.")
         self.parts = parts
         self.feature_names = feature_names
         self.n_features = n_features
@@ -369,7 +371,7 @@ class LocalBlocks(Blocks):
 
     @property
     def _n_rows(self) -> int:
-        return self.parts[-1].stop if self.parts else 0
+        return self.parts[-1].stop
 
     def _names_in(self, values: Any) -> list[str]:
         """Names of columns; a list of as many texts as there are rows is of groups."""

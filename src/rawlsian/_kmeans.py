@@ -605,6 +605,11 @@ class RawlsianKMeans(_CentersEstimator):
         searched = _with_means(runs, best, is_interrupted, walks=False)
         rule = rule_of_sample(runs.problem, searched.labels)
         start = by_rule(large, rule, sample.problem.shift)
+        if not start.means.is_whole:
+            raise ValueError(
+                f"n_clusters={self.n_clusters} is more than can be told apart in these "
+                "rows; ask for fewer clusters."
+            )
         end = walk(large, start, sample, relocates=False)
         means = end.at.means
         return _Found(

@@ -30,6 +30,7 @@ from rawlsian._problem import (
     MaxDistance,
     Problem,
     check_max_distance,
+    refuse_overflow,
     refuse_text,
 )
 
@@ -234,6 +235,7 @@ class LargeProblem:
             )
         lowest = np.min([look.lowest for look in looks], axis=0)
         highest = np.max([look.highest for look in looks], axis=0)
+        refuse_overflow(check_max_distance("auto", lowest, highest))
         large = cls(
             blocks, groups, weights, [look.n_rows for look in looks], members, names,
             sizes, check_max_distance(max_distance, lowest, highest),

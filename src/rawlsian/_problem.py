@@ -131,10 +131,7 @@ class Problem:
             )
         mean, variance = _sums.column_moments(X, weights)
         delta = check_max_distance(max_distance, X.min(axis=0), X.max(axis=0))
-        if not np.isfinite(variance.sum() + delta):
-            raise ValueError(
-                "X holds values so large that their squares overflow; rescale it."
-            )
+        refuse_overflow(float(variance.sum()) + delta)
         # Columns near the origin stay as they are: their zeros save work.
         shift = np.where(mean**2 > 4 * variance, mean, 0.0)
         norms = np.empty(len(X))
@@ -311,6 +308,14 @@ def check_labels(labels: ArrayLike, problem: Problem) -> NDArray[np.int32]:
             "so that its mean is undefined; drop its rows or give them weight."
         )
     return labels.astype(np.int32)
+
+
+def refuse_overflow(squared: float) -> None:
+    """Raise where squared distances are no numbers."""
+    if not np.isfinite(squared):
+        raise ValueError(
+            "X holds values so large that their squares overflow; rescale it."
+        )
 
 
 def check_max_distance(
