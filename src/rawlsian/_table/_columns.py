@@ -264,7 +264,7 @@ def as_numbers(column: Column, or_else: str = "") -> Used:
         value = column.levels[place].as_py()
         raise TableError(
             f"column {column.name!r} holds infinity or a number too large ({value}) in "
-            f"row {column.first_row(place)}; replace it, or say --na {str(value)!r} if "
+            f"{column.first_row(place)}; replace it, or say --na {str(value)!r} if "
             f"it means missing{or_else}."
         )
     return Used(column.name, "number", numbers, column.codes)
@@ -328,7 +328,7 @@ def _refuse_mixed(column: Column) -> None:
 def _mixed(column: Column, place: int, or_else: str) -> TableError:
     text = repr(column.levels[place].as_py())
     return TableError(
-        f"column {column.name!r} holds numbers, but {text:.60} in row "
+        f"column {column.name!r} holds numbers, but {text:.60} in "
         f"{column.first_row(place)}; mend it, or say --na {text:.60} if it means "
         f"missing{or_else}."
     )
@@ -373,21 +373,23 @@ def groups_of(table: Table, names: Sequence[str]) -> list[Used]:
     columns = []
     for name in names:
         column = find(table, name, "--sensitive")
-        n_levels = len(column.levels)
-        if n_levels == 0:
+        if len(column.levels) == 0:
             raise TableError(
                 f"the sensitive column {name!r} has no values that could name groups."
             )
-        if n_levels > MOST_GROUP_NUMBERS and (
-            column.stored_as == "number" or match(column.levels, NUMBER).all()
-        ):
-            raise TableError(
-                f"the sensitive column {name!r} has {n_levels:,} different numbers, "
-                "too many for groups; make groups of them first, such as ages by "
-                "decade."
-            )
+        if column.stored_as == "number" or match(column.levels, NUMBER).all():
+            check_group_numbers(name, len(column.levels))
         columns.append(as_category(column))
     return columns
+
+
+def check_group_numbers(name: str, n_numbers: int) -> None:
+    """Refuse more different numbers than can name groups of people."""
+    if n_numbers > MOST_GROUP_NUMBERS:
+        raise TableError(
+            f"the sensitive column {name!r} has {n_numbers:,} different numbers, too "
+            "many for groups; make groups of them first, such as ages by decade."
+        )
 
 
 def identifier_among(columns: Iterable[Column]) -> Column | None:

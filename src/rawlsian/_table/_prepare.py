@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -159,62 +159,119 @@ def prepare(
     sensitive = groups_of(table, roles.sensitive)
     needed = [*used, *sensitive, *([labels] if labels is not None else [])]
     _refuse_missing(needed, when_missing, table.n_rows)
-    if when_missing == "category":
-        needed = [labels] if labels is not None else []
-        sensitive = [with_missing(column) for column in sensitive]
-    rows, left_out = complete_rows(
-        {f"missing: {column.name}": column.is_missing for column in needed},
-        table.n_rows,
+    kept = keep_complete(used, sensitive, labels, when_missing, table.n_rows)
+    check_any_left(len(kept.rows))
+    group_names, groups = group_codes(kept.sensitive)
+    features = [learn(column) for column in kept.used]
+    check_any_varies(features)
+    X = encode(features, kept.used)
+    n_missing = {each.name: int(each.is_missing.sum()) for each in kept.used}
+    remarks = [
+        *remarks_on_columns(features, n_missing, "its median"),
+        *remarks_on_groups(group_names, np.bincount(groups)),
+    ]
+    return Prepared(
+        X, features, groups, group_names, kept.rows, kept.left_out, unused, remarks
     )
-    if not len(rows):
-        raise TableError(
-            "every row has a missing value; leave columns out with --drop, or say "
-            "--missing category."
-        )
-    group_names, groups = group_codes([_at(column, rows) for column in sensitive])
-    used = [_at(column, rows) for column in used]
-    features = [learn(column) for column in used]
-    X = encode(features, used)
-    if not np.ptp(X, axis=0).any():
-        raise TableError(
-            "all rows are alike in the columns that are clustered on "
-            f"({', '.join(column.name for column in used[:10])}); there is nothing to "
-            "cluster."
-        )
-    remarks = _remarks(used, group_names, np.bincount(groups))
-    return Prepared(X, features, groups, group_names, rows, left_out, unused, remarks)
+
+
+class Kept(NamedTuple):
+    """The rows that can be clustered: where they are, and their columns."""
+
+    rows: NDArray[np.int64]
+    left_out: LeftOut
+    used: list[Used]
+    sensitive: list[Used]
+    labels: Used | None
+
+
+def keep_complete(
+    used: Sequence[Used],
+    sensitive: Sequence[Used],
+    labels: Used | None,
+    when_missing: str,
+    n_rows: int,
+) -> Kept:
+    """Leave out rows that lack a value, or make a level of that."""
+    needed = [labels] if labels is not None else []
+    if when_missing == "category":
+        sensitive = [with_missing(column) for column in sensitive]
+    else:
+        needed = [*used, *sensitive, *needed]
+    rows, left_out = complete_rows(
+        {f"missing: {column.name}": column.is_missing for column in needed}, n_rows
+    )
+    return Kept(
+        rows,
+        left_out,
+        [_at(column, rows) for column in used],
+        [_at(column, rows) for column in sensitive],
+        None if labels is None else _at(labels, rows),
+    )
 
 
 def _at(column: Used, rows: NDArray[np.int64]) -> Used:
     return column._replace(codes=column.codes[rows])
 
 
+def check_any_left(n_rows: int) -> None:
+    """Refuse a table of which no row can be clustered."""
+    if n_rows == 0:
+        raise TableError(
+            "every row has a missing value; leave columns out with --drop, or say "
+            "--missing category."
+        )
+
+
+def check_any_varies(features: Sequence[Feature]) -> None:
+    """Refuse a table whose rows do not differ."""
+    if not any(feature.n_varying for feature in features):
+        raise TableError(
+            "all rows are alike in the columns that are clustered on "
+            f"({', '.join(feature.name for feature in features[:10])}); there is "
+            "nothing to cluster."
+        )
+
+
 def group_codes(columns: Sequence[Used]) -> tuple[list[str], NDArray[np.int64]]:
     """Names of the groups that these columns make, sorted, and each row's code."""
+    found, codes = combinations(columns)
+    check_number_of_groups(len(found))
+    return [name_of_group(values) for values in found], codes
+
+
+def combinations(
+    columns: Sequence[Used],
+) -> tuple[list[tuple[str, ...]], NDArray[np.int64]]:
+    """The combinations of values that occur, sorted, and each row's place in them."""
     combined = np.zeros(len(columns[0].codes), np.int64)
     for column in columns:
         order = np.argsort(column.levels)  # so that the names come out sorted
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
         combined = combined * len(order) + rank[column.codes]
-    found, first, codes = np.unique(combined, return_index=True, return_inverse=True)
-    if len(found) > MOST_GROUPS:
-        raise TableError(
-            f"the sensitive columns make {len(found):,} groups, more than "
-            f"{MOST_GROUPS}; use fewer columns, or columns with fewer values."
-        )
-    names = [
-        ", ".join(
-            _quoted(column.levels[column.codes[row]], columns) for column in columns
-        )
+    _, first, codes = np.unique(combined, return_index=True, return_inverse=True)
+    found = [
+        tuple(str(column.levels[column.codes[row]]) for column in columns)
         for row in first
     ]
-    return names, codes
+    return found, codes
 
 
-def _quoted(text: str, columns: Sequence[Used]) -> str:
-    """In quotes where a comma could be taken for the one between two columns."""
-    return f'"{text}"' if len(columns) > 1 and "," in text else text
+def check_number_of_groups(n_groups: int) -> None:
+    """Refuse more groups than anyone can look at."""
+    if n_groups > MOST_GROUPS:
+        raise TableError(
+            f"the sensitive columns make {n_groups:,} groups, more than "
+            f"{MOST_GROUPS}; use fewer columns, or columns with fewer values."
+        )
+
+
+def name_of_group(values: tuple[str, ...]) -> str:
+    """Values in a row; in quotes where a comma could be taken for one between two."""
+    if len(values) == 1:
+        return values[0]
+    return ", ".join(f'"{text}"' if "," in text else text for text in values)
 
 
 def _refuse_missing(columns: Sequence[Used], when_missing: str, n_rows: int) -> None:
@@ -340,13 +397,13 @@ def clusters_of(
     """Names of the clusters that these rows are in, sorted, and the rows' codes."""
     names, codes = np.unique(labels.codes[rows], return_inverse=True)
     texts = [str(text) for text in labels.levels[names]]
-    order = sorted(range(len(texts)), key=lambda c: _natural(texts[c]))
+    order = sorted(range(len(texts)), key=lambda c: natural(texts[c]))
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order))
     return [texts[c] for c in order], rank[codes]
 
 
-def _natural(text: str) -> tuple[bool, float, str]:
+def natural(text: str) -> tuple[bool, float, str]:
     """Numbers in their order, then other texts in theirs."""
     try:
         return False, float(text), text
@@ -354,22 +411,28 @@ def _natural(text: str) -> tuple[bool, float, str]:
         return True, 0.0, text
 
 
-def _remarks(
-    used: Sequence[Used], names: Sequence[str], counts: NDArray[np.intp]
+def remarks_on_columns(
+    features: Sequence[Feature], n_missing: dict[str, int], fill: str
 ) -> list[str]:
-    """What is worth a warning: filled numbers, older clusters, few people."""
+    """What is worth a warning: numbers that stand at a ``fill``, older clusters."""
     remarks = [
-        f"{column.name!r}: missing values ({column.is_missing.sum():,}) stand at its "
-        "median, and a column of its own tells that they are missing: it counts twice."
-        for column in used
-        if column.kind == "number" and column.is_missing.any()
+        f"{feature.name!r}: missing values ({n_missing[feature.name]:,}) stand at "
+        f"{fill}, and a column of its own tells that they are missing: it counts twice."
+        for feature in features
+        if feature.fill is not None
     ]
     remarks += [
-        f"{column.name!r} is clustered on; if it holds older clusters, leave it out "
-        f"with --drop {column.name!r}."
-        for column in used
-        if LABELS_NAME.search(column.name)
+        f"{feature.name!r} is clustered on; if it holds older clusters, leave it out "
+        f"with --drop {feature.name!r}."
+        for feature in features
+        if LABELS_NAME.search(feature.name)
     ]
+    return remarks
+
+
+def remarks_on_groups(names: Sequence[str], counts: NDArray[Any]) -> list[str]:
+    """The same: one group, few people."""
+    remarks = []
     if len(names) == 1:
         remarks.append(
             f"Everyone is in one group, {names[0]!r}: there is nobody to compare with."

@@ -31,6 +31,11 @@ MISSING_TEXTS = frozenset(
 )
 
 
+def in_table(place: int) -> str:
+    """What a row is called, counted from 1 below the header."""
+    return f"row {place + 1}"
+
+
 class Column(NamedTuple):
     """A column as it was read.
 
@@ -44,12 +49,15 @@ class Column(NamedTuple):
         The position of each row's value in ``levels``; -1 where it is missing.
     stored_as : {"text", "number", "date", "other"}
         What the file says that it is; all of a text file is text.
+    name_row : callable
+        What the row at a position is called.
     """
 
     name: str
     levels: Any
     codes: NDArray[np.int32]
     stored_as: str
+    name_row: Callable[[int], str] = in_table
 
     def texts(self) -> NDArray[Any]:
         """The levels as text: whole numbers without a point, others in full."""
@@ -57,9 +65,9 @@ class Column(NamedTuple):
         texts[:] = [_as_text(value) for value in self.levels.to_pylist()]
         return texts
 
-    def first_row(self, place: int) -> int:
-        """The first row that has that level, counted from 1 below the header."""
-        return int(np.argmax(self.codes == place)) + 1
+    def first_row(self, place: int) -> str:
+        """What the first row that has that level is called."""
+        return self.name_row(int(np.argmax(self.codes == place)))
 
 
 def _as_text(value: Any) -> str:
@@ -128,43 +136,43 @@ def _read_parquet(stream: IO[bytes], source: str, missing: frozenset[str]) -> Ta
         raise TableError(
             f"{_named(source)} is not a whole Parquet file ({reason})."
         ) from error
-    _check_names(table.column_names)
+    check_names(table.column_names)
     _check_rows(table.num_rows, source)
     columns = {
-        name: _from_arrow(name, table.column(name), missing)
+        name: from_arrow(name, table.column(name), missing)
         for name in table.column_names
     }
     return Table(columns, table.num_rows, "Parquet")
 
 
-def _from_arrow(name: str, values: pa.ChunkedArray, missing: frozenset[str]) -> Column:
+def from_arrow(name: str, values: pa.ChunkedArray, missing: frozenset[str]) -> Column:
     """A column of Parquet: numbers stay numbers, what is text is text."""
-    kind = values.type
-    if pa.types.is_dictionary(kind):
-        values, kind = values.cast(kind.value_type), kind.value_type
-    is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-    if (
-        pa.types.is_boolean(kind)
-        or pa.types.is_null(kind)
-        or is_text
-        or str(kind) == "string_view"
-    ):
+    stored_as = kind_of(values.type)
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    if stored_as == "text":
         levels, codes = _levels(values.cast(pa.string()))
-        return Column(name, *_tidy(levels, codes, missing), "text")
-    if _is_number_type(kind):
-        return Column(name, *_levels(_without_nan(values)), "number")
-    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        return Column(name, *_levels(values), "date")
+        return Column(name, *_tidy(levels, codes, missing), stored_as)
+    if stored_as == "number":
+        return Column(name, *_levels(_without_nan(values)), stored_as)
+    if stored_as == "date":
+        return Column(name, *_levels(values), stored_as)
     nothing = np.full(len(values), -1, np.int32)
-    return Column(name, pa.array([], pa.string()), nothing, "other")
+    return Column(name, pa.array([], pa.string()), nothing, stored_as)
 
 
-def _is_number_type(kind: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_integer(kind)
-        or pa.types.is_floating(kind)
-        or pa.types.is_decimal(kind)
-    )
+def kind_of(arrow_type: pa.DataType) -> str:
+    """What a column of that type holds: text, number, date or other."""
+    kind, types = arrow_type, pa.types
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
+        return "number"
+    if types.is_date(kind) or types.is_timestamp(kind):
+        return "date"
+    is_text = types.is_string(kind) or types.is_large_string(kind)
+    is_named = types.is_boolean(kind) or types.is_null(kind)
+    return "text" if is_text or is_named or str(kind) == "string_view" else "other"
 
 
 def _without_nan(values: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -320,7 +328,7 @@ def _header(content: bytes, delimiter: str, source: str) -> list[str]:
                 f"{DELIMITERS.get(delimiter, repr(delimiter))}; try --delimiter "
                 f"{others[0]!r}."
             )
-    _check_names(names)
+    check_names(names)
     return names
 
 
@@ -403,7 +411,8 @@ def _tidy(
 # --- Both --------------------------------------------------------------------------
 
 
-def _check_names(names: Sequence[str]) -> None:
+def check_names(names: Sequence[str]) -> None:
+    """Refuse two columns of one name."""
     seen: set[str] = set()
     for name in names:
         if name in seen:

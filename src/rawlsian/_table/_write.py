@@ -62,15 +62,31 @@ def write_labels(
         The others, and why they have none.
     """
     ending = Path(path).suffix.lower()
-    columns: dict[str, Any] = {"row": pa.array(np.arange(1, n_rows + 1))}
+    if identifier is not None and ending != ".parquet":
+        cells = pa.array([as_cell(text) for text in identifier.texts()], pa.string())
+        identifier = identifier._replace(levels=cells)
+    table = labels_table(n_rows, identifier, rows, labels, left_out)
+    if ending == ".parquet":
+        write_whole(path, lambda to: pyarrow.parquet.write_table(table, to))
+    else:
+        delimiter = "\t" if ending == ".tsv" else ","
+        write_whole(path, lambda to: _write_text(to, table, delimiter))
+
+
+def labels_table(
+    n_rows: int,
+    identifier: Column | None,
+    rows: NDArray[np.int64],
+    labels: dict[str, NDArray[Any]],
+    left_out: LeftOut,
+    n_before: int = 0,
+) -> pa.Table:
+    """What ``write_labels`` writes; rows are counted on from those before."""
+    numbers = np.arange(n_before + 1, n_before + n_rows + 1)
+    columns: dict[str, Any] = {"row": pa.array(numbers)}
     if identifier is not None:
         name = free_name(identifier.name, ["row", *labels, "not_clustered"])
-        values = identifier.levels
-        if ending != ".parquet":
-            values = pa.array(
-                [as_cell(text) for text in identifier.texts()], pa.string()
-            )
-        columns[name] = _spread(values, identifier.codes)
+        columns[name] = _spread(identifier.levels, identifier.codes)
     place = np.full(n_rows, -1, np.int64)
     place[rows] = np.arange(len(rows))
     for name, clusters in labels.items():
@@ -78,12 +94,7 @@ def write_labels(
     place[:] = -1
     place[left_out.rows] = left_out.codes
     columns["not_clustered"] = _spread(pa.array(left_out.reasons, pa.string()), place)
-    table = pa.table(columns)
-    if ending == ".parquet":
-        write_whole(path, lambda to: pyarrow.parquet.write_table(table, to))
-    else:
-        delimiter = "\t" if ending == ".tsv" else ","
-        write_whole(path, lambda to: _write_text(to, table, delimiter))
+    return pa.table(columns)
 
 
 def free_name(name: str, taken: Sequence[str]) -> str:
