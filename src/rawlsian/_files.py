@@ -1,9 +1,10 @@
-"""Write files whole or not at all."""
+"""Write files and folders whole or not at all."""
 
 from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Sequence
@@ -36,14 +37,70 @@ def check_outputs(
                 f"{str(path)!r} is there already; say --force to replace it, or name "
                 "another file."
             )
-        try:
-            with tempfile.TemporaryFile(dir=path.parent):
-                pass
-        except OSError as error:
+        _check_writable(path)
+
+
+def _check_writable(path: Path) -> None:
+    try:
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise OutputError(
+            f"{str(path)!r} cannot be written ({error.strerror}); name another place."
+        ) from error
+
+
+def check_folder(path: str, *, inputs: Sequence[str], may_replace: bool) -> None:
+    """Refuse, before any work is done, a folder that could not be written."""
+    target = Path(path).resolve()
+    if any(target in Path(each).resolve().parents for each in inputs):
+        raise OutputError(f"{path!r} is where the table is; name another folder.")
+    if target.exists() and not target.is_dir():
+        raise OutputError(f"{path!r} is a file; name a folder.")
+    if target.exists() and not may_replace:
+        raise OutputError(
+            f"{path!r} is there already; say --force to replace it, or name another "
+            "folder."
+        )
+    if target.exists():
+        _refuse_others(path)
+    _check_writable(target)
+
+
+def _refuse_others(path: str) -> None:
+    """Refuse to replace a folder that may hold what nobody meant to lose."""
+    for each in Path(path).iterdir():
+        if each.suffix != ".parquet" or not each.is_file():
             raise OutputError(
-                f"{str(path)!r} cannot be written ({error.strerror}); name another "
-                "place."
-            ) from error
+                f"{path!r} holds {each.name!r}, which is not a Parquet file, so that "
+                "it is not replaced; name another folder."
+            )
+
+
+def write_folder(
+    path: str, write: Callable[[Path], object], *, may_replace: bool
+) -> None:
+    """Let ``write`` fill a folder beside the path, then put it in its place."""
+    target = Path(path).resolve()
+    unfinished, old = (target.with_name(f".{secrets.token_hex(8)}") for _ in range(2))
+    try:
+        unfinished.mkdir()
+        write(unfinished)
+        if may_replace and target.exists():
+            _refuse_others(path)
+            target.rename(old)
+        try:
+            unfinished.rename(target)
+        except OSError:
+            if old.exists():
+                old.rename(target)
+            raise
+        shutil.rmtree(old, ignore_errors=True)
+    except OSError as error:
+        reason = error.strerror or error
+        raise WriteError(f"{path!r} could not be written: {reason}") from error
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def write_whole(path: str | Path, write: Callable[[Path], object]) -> None:

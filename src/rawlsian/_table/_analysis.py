@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,50 @@ class Clustering:
     overall: float
 
 
+class Figures(NamedTuple):
+    """How well a clustering serves each group, and everyone."""
+
+    utilities: NDArray[np.float64]
+    overall: float
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What is told of a fit, wherever its rows are.
+
+    Attributes
+    ----------
+    method : str
+        One of METHODS.
+    n_clusters : int
+        Number of clusters.
+    group_names, group_sizes : ndarray of shape (n_groups,)
+        The groups, sorted.
+    max_distance : float
+        The utility of a perfect fit.
+    before, after : Figures
+        Of k-means, and of what was made of it.
+    n_moved : int
+        How many rows are in another cluster than before.
+    n_steps, stop_reason : int and str, or None
+        Of a walk: its steps, and why it ended.
+    is_interrupted : bool
+        Whether the user stopped it on the way.
+    """
+
+    method: str
+    n_clusters: int
+    group_names: NDArray[Any]
+    group_sizes: NDArray[np.float64]
+    max_distance: float
+    before: Figures
+    after: Figures
+    n_moved: int
+    n_steps: int | None
+    stop_reason: str | None
+    is_interrupted: bool
+
+
 @dataclass(frozen=True, eq=False)
 class Fitted:
     """What came of a fit.
@@ -78,9 +122,22 @@ class Fitted:
         return len(self.after.centers)
 
     @property
-    def n_moved(self) -> int:
-        """How many rows are in another cluster than before."""
-        return int((self.before.labels != self.after.labels).sum())
+    def outcome(self) -> Outcome:
+        """What is told of it."""
+        problem, trajectory = self.problem, self.trajectory
+        return Outcome(
+            self.method,
+            self.n_clusters,
+            problem.group_names,
+            problem.group_sizes,
+            problem.max_distance,
+            Figures(self.before.utilities, self.before.overall),
+            Figures(self.after.utilities, self.after.overall),
+            int((self.before.labels != self.after.labels).sum()),
+            None if trajectory is None else trajectory.n_iter,
+            None if trajectory is None else trajectory.stop_reason,
+            self.is_interrupted,
+        )
 
 
 @dataclass(frozen=True)

@@ -9,3 +9,7 @@ class TableError(ValueError):
 
 class WrongUseError(TableError):
     """What was asked for cannot be had of this table, whatever it holds."""
+
+
+class WorkersError(RuntimeError):
+    """Why workers elsewhere could not do their work."""

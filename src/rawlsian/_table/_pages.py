@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rawlsian._frontier import Frontier
 from rawlsian._problem import Problem
-from rawlsian._table._analysis import Fitted, TradeOff
-from rawlsian._table._columns import Roles
+from rawlsian._table._analysis import Fitted, Outcome, TradeOff
+from rawlsian._table._columns import Roles, Unused
 from rawlsian._table._methods import METHODS
-from rawlsian._table._prepare import FEW_PEOPLE, Prepared
+from rawlsian._table._prepare import FEW_PEOPLE, Feature, Prepared
 from rawlsian._table._read import Column, Table
 from rawlsian._table._write import free_name
 from rawlsian.metrics import Audit
@@ -38,6 +38,34 @@ INTERVAL = (
 )
 
 
+class Reason(NamedTuple):
+    """Why some rows are not clustered, how many, and the first, counted from 1."""
+
+    reason: str
+    n_rows: int
+    first_row: int
+    file: str | None = None
+
+    @property
+    def first(self) -> str:
+        """What the first of them is called."""
+        in_file = "" if self.file is None else f" of {self.file!r}"
+        return f"row {self.first_row}{in_file}"
+
+
+class Facts(NamedTuple):
+    """What is told of a table, in one file or in many: rows, columns, remarks."""
+
+    name: str
+    n_rows: int
+    n_columns: int
+    how: str
+    features: list[Feature]
+    unused: list[Unused]
+    left_out: list[Reason]
+    remarks: list[str]
+
+
 @dataclass(frozen=True, eq=False)
 class Source:
     """Where the rows come from; not the table itself, which would stay in memory."""
@@ -58,6 +86,20 @@ class Source:
         n_columns = len(table.columns)
         return cls(name, table.n_rows, n_columns, table.how, prepared, identifier)
 
+    @property
+    def facts(self) -> Facts:
+        """What is told of it."""
+        return Facts(
+            self.name,
+            self.n_rows,
+            self.n_columns,
+            self.how,
+            self.prepared.features,
+            self.prepared.unused,
+            [Reason(*each) for each in self.prepared.left_out.by_reason()],
+            self.prepared.remarks,
+        )
+
 
 def fit_page(
     source: Source,
@@ -77,7 +119,7 @@ def fit_page(
         source,
         problem,
         title=f"Clusters of {source.name}",
-        summary=fit_summary(fitted),
+        summary=fit_summary(fitted.outcome),
         columns="Clustered on",
         facts=(
             ("Method", fitted.method),
@@ -219,17 +261,16 @@ def _way(fitted: Fitted) -> Way:
 # --- Sentences ---------------------------------------------------------------------
 
 
-def fit_summary(fitted: Fitted) -> tuple[str, str]:
+def fit_summary(outcome: Outcome) -> tuple[str, str]:
     """What changed, in two sentences."""
-    problem, before, after = fitted.problem, fitted.before, fitted.after
-    names = problem.group_names
+    names, before, after = outcome.group_names, outcome.before, outcome.after
     lowest, lowest_after = before.utilities.min(), after.utilities.min()
-    distance = problem.max_distance - lowest
+    distance = outcome.max_distance - lowest
     nearer = (lowest_after - lowest) / distance if distance > 0 else 0.0
-    moved, n_rows = fitted.n_moved, problem.n_samples
+    moved, n_rows = outcome.n_moved, int(outcome.group_sizes.sum())
     if moved == 0:
         return (
-            f"Nothing that {fitted.method} tried raises the lowest group utility, "
+            f"Nothing that {outcome.method} tried raises the lowest group utility, "
             f"{lowest:.4f} ({_worst(before.utilities, names)}).",
             "The clusters are those of k-means.",
         )

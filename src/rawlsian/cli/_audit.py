@@ -13,19 +13,21 @@ from rawlsian.cli._common import (
     DelimiterOption,
     DropOption,
     EncodingOption,
+    EngineOption,
     ForceOption,
     IdOption,
     JsonOption,
     MissingOption,
     NaOption,
     NumericOption,
+    PartsArgument,
     Printer,
     Reading,
     ReportOption,
+    SchedulerOption,
     Screen,
     SeedOption,
     SensitiveOption,
-    TableArgument,
     UseSensitiveOption,
     check_page,
     check_seed,
@@ -34,6 +36,7 @@ from rawlsian.cli._common import (
     one_line_errors,
     print_json,
 )
+from rawlsian.cli._large import InParts, audit_parts, chosen_engine, needs_memory
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,12 +44,12 @@ if TYPE_CHECKING:
 
     from rawlsian._problem import Problem
     from rawlsian._table._columns import Roles
-    from rawlsian._table._pages import Source
+    from rawlsian._table._pages import Facts, Source
     from rawlsian.metrics import Audit
 
 
 def audit(
-    table: TableArgument,
+    table: PartsArgument,
     sensitive: SensitiveOption,
     labels: Annotated[
         str,
@@ -66,6 +69,8 @@ def audit(
     na: NaOption = None,
     delimiter: DelimiterOption = None,
     encoding: EncodingOption = "utf-8",
+    engine: EngineOption = "auto",
+    scheduler: SchedulerOption = None,
     report: ReportOption = None,
     as_json: JsonOption = False,
     seed: SeedOption = 0,
@@ -88,25 +93,39 @@ def audit(
         from rawlsian import _files
         from rawlsian._table._columns import Roles
 
-        check_page(report)
-        _files.check_outputs([report], inputs=[table], may_replace=force)
+        engine = chosen_engine(engine, table, scheduler)
         roles = Roles.given(
             sensitive, drop, categorical, numeric,
             labels=labels, identifier=identifier, use_sensitive=use_sensitive,
         )  # fmt: skip
-        audited = _audit(reading, roles, labels, missing, seed, screen)
-        if report is not None:
-            screen.tell("writing the page")
-            _files.write_text(report, _page(audited))
-            written.append(report)
+        if engine == "memory":
+            check_page(report)
+            _files.check_outputs([report], inputs=[table], may_replace=force)
+            audited = _audit(reading, roles, labels, missing, seed, screen)
+            told = _Told(audited.source.facts, audited.result, audited.clusters)
+            if report is not None:
+                screen.tell("writing the page")
+                _files.write_text(report, _page(audited))
+                written.append(report)
+        else:
+            if report is not None:
+                raise needs_memory("--report", engine, "--json works")
+            asked = InParts(reading, roles, missing, engine, scheduler)
+            told = _Told(*audit_parts(asked, screen))
     with one_line_errors(written, debug):
         if as_json:
-            print_json(_as_json(audited, written))
+            print_json(_as_json(told, written))
         else:
             out = Printer()
-            out.columns(audited.source, "Compared on")
-            _print(out, audited.result, audited.clusters)
+            out.columns(told.facts, "Compared on")
+            _print(out, told.result, told.clusters)
             out.written(written)
+
+
+class _Told(NamedTuple):
+    facts: Facts
+    result: Audit
+    clusters: list[str]
 
 
 class _Audited(NamedTuple):
@@ -181,12 +200,12 @@ def _print(out: Printer, result: Audit, clusters: list[str]) -> None:
             out.line(f"  {line}")
 
 
-def _as_json(audited: _Audited, written: list[str]) -> dict[str, Any]:
+def _as_json(told: _Told, written: list[str]) -> dict[str, Any]:
     import numpy as np
 
     from rawlsian._table._pages import has_interval
 
-    result, clusters = audited.result, audited.clusters
+    facts, result, clusters = told
     none = {"low": None, "high": None}
     worst = int(result.utilities.argmin())
     return {
@@ -208,6 +227,6 @@ def _as_json(audited: _Audited, written: list[str]) -> dict[str, Any]:
             {**row, "cluster": clusters[row["cluster"]]} for row in result.by_cluster()
         ],
         "shortfalls": dict(zip(clusters, result.shortfalls().tolist(), strict=True)),
-        **columns_json(audited.source.prepared),
+        **columns_json(facts),
         "written": written,
     }

@@ -26,8 +26,7 @@ from rich.text import Text
 
 if TYPE_CHECKING:
     from rawlsian._table import _read as tables
-    from rawlsian._table._pages import Source
-    from rawlsian._table._prepare import Prepared
+    from rawlsian._table._pages import Facts
 
 FAILED, WRONG_USE, STOPPED = 1, 2, 130
 
@@ -38,6 +37,15 @@ TableArgument = Annotated[
     typer.Argument(
         metavar="TABLE",
         help="CSV, TSV or Parquet, compressed or not; - reads standard input.",
+        show_default=False,
+    ),
+]
+PartsArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="TABLE",
+        help="CSV, TSV or Parquet, compressed or not; - reads standard input; a folder "
+        "or a pattern in quotes, Parquet in parts.",
         show_default=False,
     ),
 ]
@@ -129,6 +137,27 @@ DebugOption = Annotated[
 ]
 
 
+EngineOption = Annotated[
+    str,
+    typer.Option(
+        "--engine",
+        metavar="auto|memory|blocks|dask",
+        help="All rows in memory, or Parquet in parts that never are: on this "
+        "machine's threads, or on Dask workers. auto: memory for one file, blocks for "
+        "a folder or a pattern.",
+    ),
+]
+SchedulerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Dask scheduler to work with, such as tcp://10.0.0.1:8786, instead of "
+        "workers on this machine.",
+    ),
+]
+
+
 def choose(value: str, option: str, choices: Sequence[str]) -> None:
     """Refuse what is not one of the choices."""
     if value not in choices:
@@ -166,7 +195,7 @@ def fail(message: str, code: int) -> NoReturn:
 def one_line_errors(written: Sequence[str], debug: bool) -> Iterator[None]:
     """Turn what goes wrong into a line and an exit code; ``written`` files are told."""
     from rawlsian._files import OutputError, WriteError
-    from rawlsian._table._errors import TableError, WrongUseError
+    from rawlsian._table._errors import TableError, WorkersError, WrongUseError
 
     try:
         yield
@@ -188,7 +217,7 @@ def one_line_errors(written: Sequence[str], debug: bool) -> Iterator[None]:
             )
         if isinstance(error, (OutputError, WrongUseError, ImportError)):
             fail(str(error), WRONG_USE)
-        if isinstance(error, WriteError):
+        if isinstance(error, (WriteError, WorkersError)):
             fail(f"{error}; {_told(written)}", FAILED)
         if isinstance(error, TableError):
             fail(str(error), FAILED)
@@ -296,25 +325,25 @@ class Printer:
             self.line(f"Wrote {path}.")
         sys.stdout.flush()
 
-    def columns(self, source: Source, what: str) -> None:
+    def columns(self, facts: Facts, what: str) -> None:
         """Print what the table is, which columns are used, which not, and why."""
-        prepared = source.prepared
         self.line(
-            f"{source.name}: {source.n_rows:,} rows, {source.n_columns} columns "
-            f"({source.how})."
+            f"{facts.name}: {facts.n_rows:,} rows, {facts.n_columns} columns "
+            f"({facts.how})."
         )
         used = ", ".join(
             f"{feature.name} ({'number' if feature.levels is None else 'category'})"
-            for feature in prepared.features
+            for feature in facts.features
         )
-        self.line(f"{what} {len(prepared.features)}: {used}.")
-        for column in prepared.unused:
+        self.line(f"{what} {len(facts.features)}: {used}.")
+        for column in facts.unused:
             self.line(f"Left out: {column.name} ({column.reason}).")
-        for reason, count, first in prepared.left_out.by_reason():
+        for each in facts.left_out:
             self.line(
-                f"Not clustered: {count:,} rows, the first is row {first} ({reason})."
+                f"Not clustered: {each.n_rows:,} rows, the first is {each.first} "
+                f"({each.reason})."
             )
-        for remark in prepared.remarks:
+        for remark in facts.remarks:
             self.line(remark)
         self.line()
 
@@ -330,16 +359,17 @@ def print_json(content: dict[str, Any]) -> None:
     print(json.dumps(content, indent=1, allow_nan=False), flush=True)
 
 
-def columns_json(prepared: Prepared) -> dict[str, Any]:
+def columns_json(facts: Facts) -> dict[str, Any]:
     """The same for machines."""
     return {
-        "clustered_on": [feature.name for feature in prepared.features],
-        "not_clustered_on": {c.name: c.reason for c in prepared.unused},
+        "clustered_on": [feature.name for feature in facts.features],
+        "not_clustered_on": {c.name: c.reason for c in facts.unused},
         "rows_not_clustered": [
-            {"reason": reason, "rows": count, "first_row": first}
-            for reason, count, first in prepared.left_out.by_reason()
+            {"reason": each.reason, "rows": each.n_rows, "first_row": each.first_row}
+            | ({} if each.file is None else {"first_file": each.file})
+            for each in facts.left_out
         ],
-        "remarks": list(prepared.remarks),
+        "remarks": list(facts.remarks),
     }
 
 

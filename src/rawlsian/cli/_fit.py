@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -16,19 +17,21 @@ from rawlsian.cli._common import (
     DelimiterOption,
     DropOption,
     EncodingOption,
+    EngineOption,
     ForceOption,
     IdOption,
     JsonOption,
     MissingOption,
     NaOption,
     NumericOption,
+    PartsArgument,
     Printer,
     Reading,
     ReportOption,
+    SchedulerOption,
     Screen,
     SeedOption,
     SensitiveOption,
-    TableArgument,
     UseSensitiveOption,
     check_page,
     check_seed,
@@ -38,19 +41,27 @@ from rawlsian.cli._common import (
     one_line_errors,
     print_json,
 )
+from rawlsian.cli._large import (
+    InParts,
+    LargeOutputs,
+    Passes,
+    chosen_engine,
+    fit_parts,
+    needs_memory,
+)
 
 if TYPE_CHECKING:
     from rawlsian._frontier import Frontier
-    from rawlsian._table._analysis import Fitted, TradeOff, Tried
+    from rawlsian._table._analysis import Fitted, Outcome, TradeOff, Tried
     from rawlsian._table._columns import Roles
-    from rawlsian._table._pages import Source
+    from rawlsian._table._pages import Facts, Source
 
 # Groups that have a column each when the trade-off is printed.
 MOST_COLUMNS = 6
 
 
 def fit(
-    table: TableArgument,
+    table: PartsArgument,
     sensitive: SensitiveOption,
     clusters: Annotated[
         str,
@@ -75,7 +86,8 @@ def fit(
         typer.Option(
             "--out",
             metavar="FILE",
-            help="Write each row's cluster: .csv, .tsv or .parquet.",
+            help="Write each row's cluster: .csv, .tsv or .parquet; of a table in "
+            "parts, a folder.",
         ),
     ] = None,
     report: ReportOption = None,
@@ -102,6 +114,8 @@ def fit(
     na: NaOption = None,
     delimiter: DelimiterOption = None,
     encoding: EncodingOption = "utf-8",
+    engine: EngineOption = "auto",
+    scheduler: SchedulerOption = None,
     as_json: JsonOption = False,
     seed: SeedOption = 0,
     force: ForceOption = False,
@@ -128,28 +142,53 @@ def fit(
         from rawlsian._table._methods import METHODS
 
         choose(method, "--method", list(METHODS))
-        outputs.check(table, force)
+        engine = chosen_engine(engine, table, scheduler)
         roles = Roles.given(
             sensitive, drop, categorical, numeric,
             identifier=identifier, use_sensitive=use_sensitive,
         )  # fmt: skip
-        done = _fit(reading, roles, missing, numbers, method, seed, screen)
-        found = outputs.write(done, screen, written)
+        if engine == "memory":
+            outputs.check(table, force)
+            done = _fit(reading, roles, missing, numbers, method, seed, screen)
+            told = _told(done, outputs.write(done, screen, written))
+        else:
+            n_clusters = outputs.check_parts(engine, method, numbers)
+            told = _Told(
+                *fit_parts(
+                    InParts(reading, roles, missing, engine, scheduler),
+                    n_clusters, method, seed, LargeOutputs(out, save, force),
+                    screen, written,
+                ),
+                seed,
+            )  # fmt: skip
     with one_line_errors(written, debug):
         if as_json:
-            print_json(_as_json(done, found, written))
+            print_json(_as_json(told, written))
         else:
             printer = Printer()
-            _print(printer, done, found)
-            if found is not None and trade_off is not None:
-                _print_frontier(printer, found.frontier)
+            _print(printer, told)
+            if told.found is not None and trade_off is not None:
+                _print_frontier(printer, told.found.frontier)
             printer.written(written)
-    if done.fitted.is_interrupted:
+    if told.outcome.is_interrupted:
+        nor = "; no trade-off was searched, and no page made"
         fail(
-            "stopped on the way: the clusters are those reached so far; no trade-off "
-            "was searched, and no page made.",
+            "stopped on the way: the clusters are those reached so far"
+            f"{nor if engine == 'memory' else ''}.",
             STOPPED,
         )
+
+
+class _Told(NamedTuple):
+    """What is printed: ``passes`` of a table in parts, the rest of one in memory."""
+
+    facts: Facts
+    outcome: Outcome
+    passes: Passes | None
+    seed: int
+    tried: Sequence[Tried] = ()
+    found: TradeOff | None = None
+    better: str | None = None
 
 
 class _Done(NamedTuple):
@@ -188,6 +227,16 @@ def _fit(
     return _Done(source, roles, fitted, tried, seed)
 
 
+def _told(done: _Done, found: TradeOff | None) -> _Told:
+    from rawlsian._table._pages import better_point
+
+    fitted = done.fitted
+    better = None if found is None else better_point(fitted, found.frontier)
+    return _Told(
+        done.source.facts, fitted.outcome, None, done.seed, done.tried, found, better
+    )
+
+
 class _Outputs(NamedTuple):
     """The files that are asked for."""
 
@@ -206,6 +255,22 @@ class _Outputs(NamedTuple):
         check_ending(self.frontier, "--frontier")
         check_ending(self.model, "--save", (".json",))
         check_outputs(self, inputs=[table], may_replace=may_replace)
+
+    def check_parts(self, engine: str, method: str, numbers: range) -> int:
+        """Refuse what needs all rows in memory; give the number of clusters."""
+        from rawlsian._table._large import METHODS
+
+        if method not in METHODS:
+            works = f"{', '.join(METHODS[:-1])} and {METHODS[-1]} work"
+            raise needs_memory(f"--method {method}", engine, works)
+        if len(numbers) > 1:
+            several = f"--clusters {numbers[0]}:{numbers[-1]}"
+            raise needs_memory(several, engine, "name one number, as --clusters 5")
+        works = "--out, --save and --json work"
+        for option, path in (("--report", self.page), ("--frontier", self.frontier)):
+            if path is not None:
+                raise needs_memory(option, engine, works)
+        return numbers[0]
 
     def write(self, done: _Done, screen: Screen, written: list[str]) -> TradeOff | None:
         """Write them, the quickest first; give the trade-off if it was searched."""
@@ -287,43 +352,44 @@ def _range(text: str) -> range:
 # --- What is printed ---------------------------------------------------------------
 
 
-def _print(out: Printer, done: _Done, found: TradeOff | None) -> None:
-    from rawlsian._table._pages import better_point, fit_summary
+def _print(out: Printer, told: _Told) -> None:
+    from rawlsian._table._pages import fit_summary
 
-    fitted = done.fitted
-    out.columns(done.source, "Clustered on")
-    if done.tried:
-        _print_tried(out, done.tried, fitted.n_clusters)
-    problem, before, after = fitted.problem, fitted.before, fitted.after
+    outcome = told.outcome
+    out.columns(told.facts, "Clustered on")
+    if told.tried:
+        _print_tried(out, told.tried, outcome.n_clusters)
+    before, after = outcome.before, outcome.after
     rows = [
         (name, f"{size:,.0f}", *_change(*utilities))
         for name, size, *utilities in zip(
-            problem.group_names,
-            problem.group_sizes,
+            outcome.group_names,
+            outcome.group_sizes,
             before.utilities,
             after.utilities,
             strict=True,
         )
     ]
-    everyone = f"{problem.n_samples:,}", *_change(before.overall, after.overall)
+    n_rows = f"{outcome.group_sizes.sum():,.0f}"
     out.table(
-        f"Utilities with {fitted.n_clusters} "
-        f"cluster{'s' if fitted.n_clusters > 1 else ''}, higher is better",
-        ("group", "people", "k-means", fitted.method, "change"),
-        [*rows, (), ("everyone", *everyone)],
+        f"Utilities with {outcome.n_clusters} "
+        f"cluster{'s' if outcome.n_clusters > 1 else ''}, higher is better",
+        ("group", "people", "k-means", outcome.method, "change"),
+        [*rows, (), ("everyone", n_rows, *_change(before.overall, after.overall))],
     )
-    for sentence in fit_summary(fitted):
+    for sentence in fit_summary(outcome):
         out.line(sentence)
-    better = None if found is None else better_point(fitted, found.frontier)
-    if better is not None:
-        out.line(better)
+    if told.passes is not None:
+        out.line(told.passes.sentence)
+    if told.better is not None:
+        out.line(told.better)
 
 
 def _change(before: float, after: float) -> tuple[str, str, str]:
     return f"{before:.4f}", f"{after:.4f}", f"{after - before:+.4f}"
 
 
-def _print_tried(out: Printer, tried: list[Tried], chosen: int) -> None:
+def _print_tried(out: Printer, tried: Sequence[Tried], chosen: int) -> None:
     out.table(
         f"K-means with several numbers of clusters; {chosen} has the best silhouette"
         if any(one.silhouette is not None for one in tried)
@@ -358,21 +424,19 @@ def _print_frontier(out: Printer, frontier: Frontier) -> None:
     )
 
 
-def _as_json(done: _Done, found: TradeOff | None, written: list[str]) -> dict[str, Any]:
-    from rawlsian._table._pages import better_point
-
-    fitted = done.fitted
-    names = [str(name) for name in fitted.problem.group_names]
-    before, after, trajectory = fitted.before, fitted.after, fitted.trajectory
+def _as_json(told: _Told, written: list[str]) -> dict[str, Any]:
+    outcome = told.outcome
+    names = [str(name) for name in outcome.group_names]
+    before, after = outcome.before, outcome.after
     content: dict[str, Any] = {
-        "method": fitted.method,
-        "clusters": fitted.n_clusters,
-        "seed": done.seed,
-        "max_distance": fitted.problem.max_distance,
+        "method": outcome.method,
+        "clusters": outcome.n_clusters,
+        "seed": told.seed,
+        "max_distance": outcome.max_distance,
         "groups": [
             {
                 "group": name,
-                "size": float(fitted.problem.group_sizes[g]),
+                "size": float(outcome.group_sizes[g]),
                 "before": float(before.utilities[g]),
                 "after": float(after.utilities[g]),
             }
@@ -383,18 +447,18 @@ def _as_json(done: _Done, found: TradeOff | None, written: list[str]) -> dict[st
             "before": names[int(before.utilities.argmin())],
             "after": names[int(after.utilities.argmin())],
         },
-        "moved": fitted.n_moved,
-        "steps": None if trajectory is None else trajectory.n_iter,
-        "stop_reason": None if trajectory is None else trajectory.stop_reason,
-        **columns_json(done.source.prepared),
+        "moved": outcome.n_moved,
+        "steps": outcome.n_steps,
+        "stop_reason": outcome.stop_reason,
+        **({} if told.passes is None else told.passes.as_json()),
+        **columns_json(told.facts),
         "written": written,
     }
-    if done.tried:
-        content["tried"] = [asdict(one) for one in done.tried]
-    if found is not None:
-        content["frontier"] = _frontier_json(found.frontier, names)
-        better = better_point(fitted, found.frontier)
-        content["remarks"] += [better] if better else []
+    if told.tried:
+        content["tried"] = [asdict(one) for one in told.tried]
+    if told.found is not None:
+        content["frontier"] = _frontier_json(told.found.frontier, names)
+        content["remarks"] += [told.better] if told.better else []
     return content
 
 
