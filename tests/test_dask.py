@@ -260,6 +260,20 @@ def test_a_fit_whose_workers_are_all_gone_says_so(monkeypatch):
         assert not hasattr(fit, "labels_")
 
 
+def test_a_fit_whose_scheduler_is_gone_says_so():
+    X, groups = people(N_ROWS)
+    cluster = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None)
+    with Client(cluster):
+
+        def leave(step):
+            if isinstance(step, PassStep) and step.n_passes == 3:
+                cluster.close()
+
+        fit = RawlsianKMeans(3, callback=leave, **FEW)
+        with pytest.raises(rawlsian_dask.ClusterError, match="cluster is gone"):
+            fit.fit(da.from_array(X, chunks=(400, 4)), sensitive_features=groups)
+
+
 def test_a_block_that_ends_every_worker_is_told(client, monkeypatch):
     X, groups = people(N_ROWS)
 

@@ -7,8 +7,11 @@ what it was made of, and comes out the same.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
 
@@ -19,6 +22,12 @@ from rawlsian._blocks import Blocks, Column, as_floats
 
 # Seconds to wait for a worker, where there is none left, and between looks at that.
 PATIENCE, LOOK_EVERY = 20.0, 1.0
+
+
+GONE = (
+    "the Dask cluster is gone: its scheduler does not answer; start another and run "
+    "this again."
+)
 
 
 class ClusterError(RuntimeError):
@@ -86,7 +95,9 @@ class DaskBlocks(Blocks):
         has_rows: bool = True,
     ) -> Column:
         """Call it where the blocks are, and leave there what comes of it."""
-        return list(dask.persist(*self._tasks(function, columns, shared, has_rows)))
+        with _one_sentence():
+            tasks = self._tasks(function, columns, shared, has_rows)
+            return list(dask.persist(*tasks))
 
     def later(
         self, function: Callable[..., Any], columns: Sequence[Column], *shared: Any
@@ -220,29 +231,37 @@ def current_client() -> Any:
 
 
 def _compute(tasks: list[Any]) -> Sequence[Any]:
-    """What comes of tasks; an error in one sentence where nobody is left to do them."""
+    """What comes of tasks, in their order."""
     client = current_client()
     if client is None:
         return tuple(dask.compute(*tasks))
-    from distributed import KilledWorker
-    from distributed.client import FutureCancelledError
-    from distributed.comm import CommClosedError
-
-    futures = client.compute(tasks)
-    try:
+    with _one_sentence():
+        futures = client.compute(tasks)
         _wait(client, futures)
         found: Sequence[Any] = client.gather(futures)
         return found
+
+
+@contextmanager
+def _one_sentence() -> Iterator[None]:
+    """Say it in one sentence where nobody is left to do the work."""
+    if "distributed" not in sys.modules:
+        yield
+        return
+    from distributed import KilledWorker
+    from distributed import client as clients
+    from distributed.comm import CommClosedError
+
+    closed = getattr(clients, "ClosedClientError", CommClosedError)  # newer than 2025.1
+    try:
+        yield
     except KilledWorker as error:
         raise ClusterError(
             "Dask workers died again and again over the same block, perhaps for want "
             "of memory; give smaller blocks or workers with more memory."
         ) from error
-    except (FutureCancelledError, CommClosedError, OSError) as error:
-        raise ClusterError(
-            "the Dask cluster is gone: its scheduler does not answer; start another "
-            "and run this again."
-        ) from error
+    except (CancelledError, CommClosedError, closed) as error:
+        raise ClusterError(GONE) from error
 
 
 def _wait(client: Any, futures: Sequence[Any]) -> None:
@@ -256,7 +275,11 @@ def _wait(client: Any, futures: Sequence[Any]) -> None:
             return
         except TimeoutError:
             pass
-        if client.nthreads():
+        try:
+            n_workers = len(client.nthreads())
+        except OSError as error:
+            raise ClusterError(GONE) from error
+        if n_workers:
             alone_since = None
             continue
         now = time.monotonic()

@@ -84,7 +84,7 @@ def open_parquet(
         names = _check_columns(path, schema, columns)
         dtype = np.result_type(*(_dtype(path, schema, name) for name in names))
         first = 0
-        for row_groups in _few(sizes, block_size):
+        for row_groups in few_row_groups(sizes, block_size):
             n_rows = sum(sizes[r] for r in row_groups)
             part = ParquetPart(
                 path, row_groups, names, dtype, start, start + n_rows, first
@@ -99,7 +99,7 @@ def open_parquet(
     )
 
 
-def _few(sizes: Sequence[int], block_size: int) -> list[list[int]]:
+def few_row_groups(sizes: Sequence[int], block_size: int) -> list[list[int]]:
     """Row groups, as many at a time as make a block, without those of no rows."""
     blocks: list[list[int]] = []
     n_rows = block_size

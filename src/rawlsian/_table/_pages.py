@@ -268,7 +268,7 @@ def fit_summary(outcome: Outcome) -> tuple[str, str]:
     distance = outcome.max_distance - lowest
     nearer = (lowest_after - lowest) / distance if distance > 0 else 0.0
     moved, n_rows = outcome.n_moved, int(outcome.group_sizes.sum())
-    if moved == 0:
+    if moved == 0 and lowest_after - lowest < NOTEWORTHY:
         return (
             f"Nothing that {outcome.method} tried raises the lowest group utility, "
             f"{lowest:.4f} ({_worst(before.utilities, names)}).",

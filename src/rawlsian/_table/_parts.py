@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rawlsian._parquet import _few as few_row_groups
+from rawlsian._parquet import few_row_groups
 from rawlsian._table._errors import TableError, WrongUseError
 from rawlsian._table._read import (
     STANDARD_INPUT,
