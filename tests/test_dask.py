@@ -35,7 +35,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 
-N_ROWS = 3000
+N_ROWS = 1500
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def one_machine():
     }
 
 
-def chunked(size=400):
+def chunked(size=200):
     X, groups = people(N_ROWS)
     return da.from_array(X, chunks=(size, 4)), da.from_array(groups, chunks=size)
 
@@ -98,8 +98,8 @@ def test_a_dask_array_gives_what_blocks_give_and_labels_of_its_kind(
 def test_chunks_that_differ_and_columns_in_several_chunks_are_the_same(one_machine):
     X, groups = people(N_ROWS)
     fit = RawlsianKMeans(3, **FEW).fit(
-        da.from_array(X, chunks=(700, 2)),
-        sensitive_features=da.from_array(groups, chunks=450),
+        da.from_array(X, chunks=(350, 2)),
+        sensitive_features=da.from_array(groups, chunks=225),
     )
     same(fit, one_machine["free"])
 
@@ -147,7 +147,7 @@ def test_walking_and_auditing_take_dask_arrays():
     X, groups = chunked()
     rows, names = people(N_ROWS)
     start = KMeans(4, n_init=1, random_state=0).fit_predict(rows)
-    ours = traverse(X, da.from_array(start, chunks=400), groups, operator="rawls")
+    ours = traverse(X, da.from_array(start, chunks=200), groups, operator="rawls")
     theirs = traverse(open_blocks(rows), start, names, operator="rawls")
     assert (ours.labels.compute() == theirs.labels).all()
     assert (ours.utilities == theirs.utilities).all()
@@ -207,7 +207,7 @@ def test_the_number_of_workers_changes_nothing(cluster, n_workers, one_machine):
     cluster.scale(n_workers)
     with Client(cluster) as client:
         client.wait_for_workers(n_workers, timeout=60)
-        X, groups = chunked(500)
+        X, groups = chunked(250)
         fit = RawlsianKMeans(3, **FEW).fit(X, sensitive_features=groups)
         same(fit, one_machine["free"])
 
@@ -255,7 +255,7 @@ def test_a_fit_whose_workers_are_all_gone_says_so(monkeypatch):
         with pytest.raises(
             rawlsian_dask.ClusterError, match="all Dask workers are gone"
         ) as told:
-            fit.fit(da.from_array(X, chunks=(400, 4)), sensitive_features=groups)
+            fit.fit(da.from_array(X, chunks=(200, 4)), sensitive_features=groups)
         assert "\n" not in str(told.value)
         assert not hasattr(fit, "labels_")
 
@@ -271,7 +271,7 @@ def test_a_fit_whose_scheduler_is_gone_says_so():
 
         fit = RawlsianKMeans(3, callback=leave, **FEW)
         with pytest.raises(rawlsian_dask.ClusterError, match="cluster is gone"):
-            fit.fit(da.from_array(X, chunks=(400, 4)), sensitive_features=groups)
+            fit.fit(da.from_array(X, chunks=(200, 4)), sensitive_features=groups)
 
 
 def test_a_block_that_ends_every_worker_is_told(client, monkeypatch):
@@ -282,7 +282,7 @@ def test_a_block_that_ends_every_worker_is_told(client, monkeypatch):
         os.kill(os.getpid(), signal.SIGKILL)
         return block
 
-    rows = da.from_array(X, chunks=(3000, 4)).map_blocks(end, dtype=float)
+    rows = da.from_array(X, chunks=(N_ROWS, 4)).map_blocks(end, dtype=float)
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
         pytest.raises(rawlsian_dask.ClusterError, match="again and again"),
