@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import joblib
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from scipy.sparse import csr_array
 
 from rawlsian import (
     FairLloyd,
@@ -96,6 +98,28 @@ def test_a_large_memmap_is_taken_as_blocks_and_a_small_one_as_an_array(tmp_path)
     assert large.n_passes_ > 0
     assert not hasattr(small, "n_passes_")
     assert (large.predict(mapped) == large.labels_).all()
+
+
+def test_what_joblib_maps_is_taken_as_the_array_that_it_was():
+    X, groups = people(40_000, 2)
+    here = RawlsianKMeans(2, **FEW).fit(X, sensitive_features=groups)
+    jobs = joblib.Parallel(n_jobs=2, max_nbytes=1)
+    (there,) = jobs(
+        joblib.delayed(RawlsianKMeans(2, **FEW).fit)(X, sensitive_features=groups)
+        for _ in range(1)
+    )
+    assert (there.labels_ == here.labels_).all()
+
+
+def test_one_weight_for_all_rows_changes_nothing():
+    X, groups = people()
+    fits = [
+        RawlsianKMeans(2, **FEW).fit(
+            open_blocks(X), sensitive_features=groups, sample_weight=weight
+        )
+        for weight in (None, 2.0)
+    ]
+    assert (fits[0].labels_ == fits[1].labels_).all()
 
 
 def test_parquet_files_are_one_table_in_the_order_of_their_names(folder):
@@ -240,6 +264,14 @@ def test_what_cannot_be_opened_is_told(source, message):
     one_sentence(told)
 
 
+def test_masked_and_sparse_rows_are_told():
+    masked = np.ma.masked_less(people(30)[0], 0)
+    with pytest.raises(ValueError, match="masked value"):
+        open_blocks(masked)
+    with pytest.raises(ValueError, match="sparse"):
+        open_blocks(csr_array(people(30)[0]))
+
+
 @pytest.mark.parametrize("size", [0, -1, 2.5, "many", True])
 def test_block_sizes_that_are_none_are_told(size):
     with pytest.raises(ValueError, match="block_size"):
@@ -256,6 +288,8 @@ def test_block_sizes_that_are_none_are_told(size):
         ({"sample_weight": [1.0] + [1e-9] * 2999}, "spans from"),
         ({"sample_weight": ["1"] * 3000}, "must be numbers"),
         ({"sample_weight": [1.0]}, "has 1 rows, but X has 3,000"),
+        ({"sample_weight": np.ones((3000, 1))}, "has shape"),
+        ({"sensitive_features": 5}, "is 5; give one value for each row"),
     ],
 )
 def test_columns_that_do_not_go_with_the_rows_are_told(change, message):
@@ -290,9 +324,9 @@ def test_what_takes_rows_in_memory_only_says_so():
         RawlsianPostprocessor(bound="group").fit(blocks)
     with pytest.raises(ValueError, match="'batch' or 'rawls' for rows in blocks"):
         traverse(blocks, labels, groups, operator="R1")
-    with pytest.raises(ValueError, match="takes rows in memory, but X is in blocks"):
+    with pytest.raises(ValueError, match="takes rows in memory, but X"):
         kmeans_restarts(blocks, 2, n_runs=1)
-    with pytest.raises(ValueError, match="takes rows in memory, but X is a LocalB"):
+    with pytest.raises(ValueError, match="takes rows in memory, but X"):
         group_utilities(blocks, labels, groups)
 
 

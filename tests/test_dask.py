@@ -16,6 +16,7 @@ from distributed import Client, LocalCluster, get_worker
 from sklearn.cluster import KMeans
 
 from rawlsian import (
+    FairLloyd,
     PassStep,
     RawlsianKMeans,
     RawlsianPostprocessor,
@@ -42,7 +43,7 @@ N_ROWS = 1500
 def cluster():
     """Two worker processes, as many machines would be."""
     with (
-        dask.config.set({"distributed.worker.daemon": True}),
+        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
         LocalCluster(
             n_workers=2, threads_per_worker=1, dashboard_address=None, processes=True
         ) as cluster,
@@ -143,6 +144,39 @@ def test_predict_and_transform_are_worked_out_when_asked_for(one_machine):
     assert fit.score(X, sensitive_features=groups) == -fit.group_costs_.max()
 
 
+def test_chunks_without_rows_change_nothing(one_machine):
+    X, groups = people(N_ROWS)
+    chunks = (0, 700, 0, N_ROWS - 700, 0)
+    rows = da.from_array(X, chunks=(chunks, 4))
+    fit = RawlsianKMeans(3, **FEW).fit(
+        rows, sensitive_features=groups, sample_weight=np.ones(N_ROWS)
+    )
+    same(fit, one_machine["free"])
+    fair = RawlsianPostprocessor(KMeans(3, n_init=1, random_state=0))
+    fair.fit(rows, sensitive_features=groups)
+    assert fair.labels_.shape == (N_ROWS,)
+    with pytest.raises(ValueError, match="minimum of 2"):
+        RawlsianKMeans(2).fit(
+            da.ones((0, 2), chunks=(0, 2)), sensitive_features=da.ones(0)
+        )
+
+
+def test_groups_in_a_list_keep_their_types():
+    X = da.from_array(people(6)[0], chunks=(3, 4))
+    fit = RawlsianKMeans(1).fit(X, sensitive_features=[1, "b", 1, "b", 1, 1])
+    assert fit.groups_.tolist() == [1, "b"]
+    with pytest.raises(ValueError, match="missing"):
+        RawlsianKMeans(1).fit(X, sensitive_features=["a", None] * 3)
+
+
+def test_what_needs_rows_in_memory_does_not_fetch_them():
+    X, _ = chunked()
+    with pytest.raises(ValueError, match="takes rows in memory, but X"):
+        kmeans_restarts(X, 2, n_runs=1)
+    with pytest.raises(ValueError, match="takes rows in memory, but X"):
+        FairLloyd(2).fit(X)
+
+
 def test_walking_and_auditing_take_dask_arrays():
     X, groups = chunked()
     rows, names = people(N_ROWS)
@@ -199,6 +233,7 @@ def test_worker_processes_give_what_one_machine_gives(client, centers, one_machi
     fit.fit(X.persist(), sensitive_features=groups)
     same(fit, one_machine[centers])
     where = client.who_has(client.futures_of(fit.labels_))
+    assert where
     assert all(where.values())  # the labels are with the workers
 
 
@@ -236,10 +271,10 @@ def test_a_fit_goes_on_where_a_worker_is_killed(client, centers, at_pass, one_ma
     same(fit, one_machine[centers])
 
 
-def test_a_fit_whose_workers_are_all_gone_says_so(monkeypatch):
-    monkeypatch.setattr(rawlsian_dask, "PATIENCE", 1.0)
+def test_a_fit_whose_workers_are_all_gone_says_so():
     X, groups = people(N_ROWS)
     with (
+        dask.config.set({"rawlsian.no-workers-timeout": 1}),
         LocalCluster(
             n_workers=1, threads_per_worker=1, dashboard_address=None, processes=True
         ) as cluster,
@@ -274,7 +309,25 @@ def test_a_fit_whose_scheduler_is_gone_says_so():
             fit.fit(da.from_array(X, chunks=(200, 4)), sensitive_features=groups)
 
 
-def test_a_block_that_ends_every_worker_is_told(client, monkeypatch):
+def test_a_fit_inside_of_a_worker_is_refused(client):
+    def fit(n):
+        return RawlsianKMeans(2).fit(da.ones((n, 2), chunks=(5, 2)))
+
+    with pytest.raises(rawlsian_dask.ClusterError, match="inside of a Dask worker"):
+        client.submit(fit, 20).result()
+
+
+def test_a_scheduler_that_is_configured_is_used_instead_of_the_client(
+    client, one_machine
+):
+    X, groups = chunked()
+    with dask.config.set(scheduler="threads"):
+        fit = RawlsianKMeans(3, **FEW).fit(X, sensitive_features=groups)
+        same(fit, one_machine["free"])
+    assert not client.futures_of(fit.labels_)
+
+
+def test_a_block_that_ends_every_worker_is_told(client):
     X, groups = people(N_ROWS)
 
     def end(block):
@@ -283,10 +336,7 @@ def test_a_block_that_ends_every_worker_is_told(client, monkeypatch):
         return block
 
     rows = da.from_array(X, chunks=(N_ROWS, 4)).map_blocks(end, dtype=float)
-    with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
-        pytest.raises(rawlsian_dask.ClusterError, match="again and again"),
-    ):
+    with pytest.raises(rawlsian_dask.ClusterError, match="again and again"):
         RawlsianKMeans(3, **FEW).fit(rows, sensitive_features=groups)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.cluster import DBSCAN, KMeans
@@ -84,7 +85,7 @@ def test_means_in_blocks_serve_the_worst_off_nearly_as_well_as_in_memory():
     plain = KMeans(3, random_state=0, n_init=10).fit_predict(X)
     start = -group_utilities(X, plain, groups, max_distance=0.0).min()
     ours, theirs = blocks.group_costs_.max(), memory.group_costs_.max()
-    assert start - ours > 0.8 * (start - theirs) > 0
+    assert start - ours > 0.7 * (start - theirs) > 0
 
 
 def test_weights_count_as_people():
@@ -126,6 +127,35 @@ def test_passes_are_counted_told_and_limited():
     assert fit.n_passes_ <= 6
     with pytest.raises(ValueError, match="max_passes"):
         RawlsianKMeans(3, max_passes=3).fit(open_blocks(X))
+
+
+def test_ctrl_c_in_the_search_leaves_only_what_must_be_done():
+    X, groups = people()
+
+    def stop(step):
+        if isinstance(step, SearchStep):
+            raise KeyboardInterrupt
+
+    fit = RawlsianKMeans(3, callback=stop, **FEW)
+    with pytest.warns(UserWarning, match="Interrupted"):
+        fit.fit(open_blocks(X), sensitive_features=groups)
+    assert fit.n_passes_ == 4  # look, sample, add up, label
+    fit.set_params(callback=None).fit(X, sensitive_features=groups)
+    assert not hasattr(fit, "n_passes_")
+
+
+@pytest.mark.parametrize("max_passes", [4, 5, 6, 7])
+def test_no_limit_on_passes_is_exceeded(max_passes):
+    X, groups = people(400)
+    blocks, options = open_blocks(X), {"max_passes": max_passes}
+    for centers in ("free", "mean"):
+        fit = RawlsianKMeans(3, centers=centers, **options, **FEW)
+        assert fit.fit(blocks, sensitive_features=groups).n_passes_ <= max_passes
+    for operator in ("batch", "rawls"):
+        start = KMeans(6, n_init=1, init="random", max_iter=1, random_state=0)
+        fair = RawlsianPostprocessor(start, operator=operator, **options)
+        fair.fit(blocks, sensitive_features=groups)
+        assert fair.trajectory_.n_passes <= max_passes
 
 
 @pytest.mark.parametrize("at_pass", [4, 5])
@@ -210,8 +240,10 @@ def test_walking_raises_the_lowest_utility_at_every_step(operator):
     expected = group_utilities(X, way.labels, groups, max_distance=90.0)
     np.testing.assert_allclose(way.utilities[-1], expected, rtol=1e-10)
     assert (way.start_labels == labels).all()
-    if way.n_iter == 1:
-        assert way.n_moved[0] == (way.labels != labels).sum()
+    one = traverse(
+        open_blocks(X), labels, groups, operator=operator, max_iter=1, max_distance=90.0
+    )
+    assert one.n_moved == [(one.labels != labels).sum()] == way.n_moved[:1]
 
 
 def test_walking_in_blocks_goes_about_as_far_as_in_memory():
@@ -276,6 +308,10 @@ def test_a_postprocessor_walks_on_from_the_clusters_of_any_clusterer():
     mixture = RawlsianPostprocessor(GaussianMixture(3), random_state=0)
     mixture.fit(blocks, sensitive_features=groups)  # which takes no weights
     assert set(mixture.utilitarian_labels_) == {0, 1, 2}
+    with sklearn.config_context(enable_metadata_routing=True):
+        routed = RawlsianPostprocessor(KMeans(4, n_init=1), random_state=0)
+        routed.set_fit_request(sensitive_features=True)
+        routed.fit(blocks, sensitive_features=groups)
     with pytest.raises(ValueError, match="DBSCAN has no predict"):
         RawlsianPostprocessor(DBSCAN()).fit(blocks, sensitive_features=groups)
 
@@ -299,12 +335,23 @@ def test_an_audit_of_blocks_is_that_of_memory(case):
     assert np.isnan(ours.gap_interval).all()
 
 
+def test_an_audit_measures_clusters_however_far_apart_they_are():
+    X = np.random.default_rng(0).normal(size=(1000, 2))
+    X[0] = 1e9
+    labels, groups = np.r_[0, 1 + np.arange(999) % 3], np.arange(1000) % 2
+    told = audit(open_blocks(X), labels, groups, max_distance=0.0)
+    centers = np.array([X[labels == c].mean(axis=0) for c in range(4)])
+    own = ((X - centers[labels]) ** 2).sum(axis=1)
+    rows = (labels == 1) & (groups == 0)
+    assert told.cluster_utilities[1, 0] == pytest.approx(-own[rows].mean())
+
+
 @pytest.mark.parametrize("groups_of", [people, three_groups])
 def test_intervals_of_blocks_are_close_to_those_of_resampling(groups_of):
     X, groups = groups_of(4000)
     if groups_of is three_groups:
         groups[:400] = "few"
-    weights = np.random.default_rng(1).uniform(0.5, 2.0, 4000)
+    weights = 0.5 + (X[:, 1:] ** 2).sum(axis=1)  # who is far off weighs more
     labels = KMeans(3, n_init=1, random_state=0).fit_predict(X)
     memory = audit(X, labels, groups, sample_weight=weights, random_state=0)
     ours = audit(open_blocks(X), labels, groups, sample_weight=weights)

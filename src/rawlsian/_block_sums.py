@@ -3,8 +3,8 @@
 Letters are those of ``_sums``: row i has group g and weight w, sits in cluster c and is
 read as x = X[i] - shift. X may be float32; every sum is of float64 numbers and keeps
 what each addition loses beside it (Knuth's two-sum), in an array of twice the length:
-``[0]`` the sum, ``[1]`` what it lost. So a sum is right to the last digit whatever the
-order, and does not depend on how rows were cut into blocks.
+``[0]`` the sum, ``[1]`` what it lost. So a sum has about twice the digits of a float
+whatever the order, and hardly depends on how rows were cut into blocks.
 
 Numba's cache looks at the file of a function only, so that no compiled function of
 another file is called.
@@ -184,24 +184,21 @@ def add_weights(groups, weights, members, sizes):
 def add_spread(X, groups, weights, labels, centers, spread):
     """Sums of what tells how far the members of a group differ in what they cost.
 
-    OUT: spread, by group: sums of w d, of w^2, w^2 d and w^2 d^2, where d is the
-    squared distance to the center of the row's cluster.
+    OUT: spread, by cluster and group: sums of w d, of w^2, w^2 d and w^2 d^2, where d
+    is the squared distance to the center of the row's cluster.
     """
     for i in range(X.shape[0]):
-        w, g, distance = weight_of(weights, i), groups[i], 0.0
+        w, c, g, distance = weight_of(weights, i), labels[i], groups[i], 0.0
         if not w > 0.0:
             continue
         for j in range(X.shape[1]):
-            difference = X[i, j] - centers[labels[i], j]
+            difference = X[i, j] - centers[c, j]
             distance += difference * difference
         term = w * w
-        spread[0, g, 0], spread[1, g, 0] = add(
-            spread[0, g, 0], spread[1, g, 0], w * distance
-        )
+        total, lost = spread[0, c, g], spread[1, c, g]
+        total[0], lost[0] = add(total[0], lost[0], w * distance)
         for power in range(1, 4):
-            spread[0, g, power], spread[1, g, power] = add(
-                spread[0, g, power], spread[1, g, power], term
-            )
+            total[power], lost[power] = add(total[power], lost[power], term)
             term *= distance
 
 

@@ -21,14 +21,18 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
+from rawlsian._groups import refuse_mask
 from rawlsian._threads import n_threads
 
 # Rows of a block: some megabytes, and some milliseconds of work.
 BLOCK_SIZE = 65_536
 
 # With up to this many rows a mapped array is read into memory and searched whole.
-FEW_ROWS = 30_000
+FEW_MAPPED = 30_000
+# Where joblib maps the arrays that it hands to its workers.
+JOBLIB_FOLDER = "joblib_memmapping_folder"
 
 Column = list[Any]
 
@@ -78,6 +82,11 @@ class Blocks(ABC):
     ) -> Column:
         """The same, worked out when it is asked for, where there is such a thing."""
         return self.keep(function, columns, *shared)
+
+    @property
+    @abstractmethod
+    def lengths(self) -> list[int]:
+        """Rows of each block."""
 
     @abstractmethod
     def columns_of(self, values: Any, argument: str) -> Column:
@@ -182,11 +191,11 @@ def open_blocks(
     return _of_array(source, int(block_size))
 
 
-def as_blocks(X: Any) -> Blocks | None:
-    """Blocks where X is not to be read into memory: it is mapped, or Dask has it."""
+def as_blocks(X: Any, *, is_mapped_too: bool = False) -> Blocks | None:
+    """Blocks, where X is in such or Dask has it, or perhaps if it is mapped."""
     if isinstance(X, Blocks):
         return X
-    if isinstance(X, np.memmap) and X.ndim == 2 and len(X) > FEW_ROWS:
+    if is_mapped_too and isinstance(X, np.memmap) and _is_large(X):
         return open_blocks(X)
     if "dask" in sys.modules and sys.modules["dask"].is_dask_collection(X):
         from rawlsian._dask import DaskBlocks
@@ -195,11 +204,18 @@ def as_blocks(X: Any) -> Blocks | None:
     return None
 
 
+def _is_large(X: np.memmap[Any, Any]) -> bool:
+    """Whether a user mapped it, many rows of it; joblib maps what was in memory."""
+    is_joblibs = JOBLIB_FOLDER in str(X.filename)
+    return X.ndim == 2 and len(X) > FEW_MAPPED and not is_joblibs
+
+
 def refuse_blocks(X: Any, what: str, instead: str) -> None:
     """Raise where X is in blocks, which this does not take."""
     if as_blocks(X) is not None:
         raise ValueError(
-            f"{what} takes rows in memory, but X is a {type(X).__name__}; {instead}."
+            f"{what} takes rows in memory, but X ({type(X).__name__}) is not; "
+            f"{instead}."
         )
 
 
@@ -238,6 +254,9 @@ def _files(source: Any) -> list[str]:
 
 
 def _of_array(array: Any, block_size: int) -> LocalBlocks:
+    refuse_mask(array, "X")
+    if issparse(array):
+        raise ValueError("X is sparse; rows in blocks must be dense.")
     shape: tuple[int, ...] = getattr(array, "shape", ())
     kind = getattr(array, "dtype", np.dtype("O"))
     if len(shape) != 2 or kind.kind not in "fiub":
@@ -362,12 +381,18 @@ class LocalBlocks(Blocks):
         if names:
             return [partial(part.read_columns, names, argument) for part in self.parts]
         by_position = getattr(values, "iloc", values)
+        check_is_column(values, argument)
         if len(values) != self._n_rows:
             raise ValueError(
                 f"{argument} has {len(values):,} rows, but X has {self._n_rows:,}; "
                 "give one value for each row of X."
             )
         return [by_position[part.start : part.stop] for part in self.parts]
+
+    @property
+    def lengths(self) -> list[int]:
+        """Rows of each block."""
+        return [part.stop - part.start for part in self.parts]
 
     @property
     def _n_rows(self) -> int:
@@ -392,6 +417,12 @@ class LocalBlocks(Blocks):
     def name_row(self, block: int, row: int) -> str:
         """The file, if there is one, and the row in it."""
         return self.parts[block].name_row(row)
+
+
+def check_is_column(values: Any, argument: str) -> None:
+    """Refuse what cannot have a value for each row."""
+    if not hasattr(values, "__len__") or np.ndim(values) == 0:
+        raise ValueError(f"{argument} is {values!r}; give one value for each row of X.")
 
 
 def _is_name(value: object) -> bool:

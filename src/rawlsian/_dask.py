@@ -17,16 +17,20 @@ from typing import Any
 
 import dask
 import numpy as np
+from scipy.sparse import issparse
 
-from rawlsian._blocks import Blocks, Column, as_floats
+from rawlsian._blocks import Blocks, Column, as_floats, check_is_column
+from rawlsian._groups import keep_types, refuse_mask
 
-# Seconds to wait for a worker, where there is none left, and between looks at that.
-PATIENCE, LOOK_EVERY = 20.0, 1.0
+# Seconds between looks whether there are workers, and how many to wait for one where
+# there is none, unless Dask's configuration has another number under this name.
+LOOK_EVERY, PATIENCE = 1.0, 60.0
+PATIENCE_KEY = "rawlsian.no-workers-timeout"
 
 
 GONE = (
-    "the Dask cluster is gone: its scheduler does not answer; start another and run "
-    "this again."
+    "the Dask cluster is gone, or the rows that it had were cancelled; start another, "
+    "or load them anew, and run this again."
 )
 
 
@@ -62,8 +66,9 @@ class DaskBlocks(Blocks):
                     f"column {wrong[0]!r} of X is not numeric ({X.dtypes[wrong[0]]}); "
                     "encode it first, or leave it out."
                 )
-            names = [str(name) for name in X.columns]
-            return cls(X.to_delayed(), len(names), names)
+            names = list(X.columns)
+            are_texts = all(isinstance(name, str) for name in names)
+            return cls(X.to_delayed(), len(names), names if are_texts else None)
         shape: tuple[float, ...] = getattr(X, "shape", ())
         kind = getattr(X, "dtype", np.dtype("O"))
         if len(shape) != 2 or np.isnan(shape[1]) or kind.kind not in "fiub":
@@ -134,7 +139,8 @@ class DaskBlocks(Blocks):
             )
         if _is_frame(values) or hasattr(values, "to_delayed"):
             return self._delayed(values, argument)
-        array = getattr(values, "iloc", np.asarray(values))
+        check_is_column(values, argument)
+        array = getattr(values, "iloc", np.asarray(keep_types(values)))
         lengths = self.lengths
         if len(values) != sum(lengths):
             raise ValueError(
@@ -214,20 +220,38 @@ def _call(function: Any, shared: tuple[Any, ...], rows: Any, *values: Any) -> An
     """What a task does; rows of a frame become an array here."""
     if rows is None:
         return function(*values, *shared)
+    refuse_mask(rows, "X")
+    if issparse(rows):
+        raise ValueError("X is sparse; the blocks of a Dask array must be dense.")
     array = rows.to_numpy(np.float64) if hasattr(rows, "columns") else rows
     return function(as_floats(array), *values, *shared)
 
 
 def current_client() -> Any:
-    """The client that is in use, or None."""
-    try:
-        from distributed import get_client
-    except ModuleNotFoundError:
+    """The client that Dask would use, or None."""
+    scheduler = getattr(dask.base.get_scheduler(), "__self__", None)
+    if scheduler is None or "distributed" not in sys.modules:
         return None
+    from distributed import Client
+
+    if not isinstance(scheduler, Client):
+        return None
+    if scheduler.asynchronous or _is_in_worker():
+        raise ClusterError(
+            "the Dask client is asynchronous, or this runs inside of a Dask worker, "
+            "which would wait for itself; use Client(...) outside of the workers."
+        )
+    return scheduler
+
+
+def _is_in_worker() -> bool:
+    from distributed import get_worker
+
     try:
-        return get_client()
+        get_worker()
     except ValueError:
-        return None
+        return False
+    return True
 
 
 def _compute(tasks: list[Any]) -> Sequence[Any]:
@@ -282,11 +306,12 @@ def _wait(client: Any, futures: Sequence[Any]) -> None:
         if n_workers:
             alone_since = None
             continue
+        patience = float(dask.config.get(PATIENCE_KEY, PATIENCE))
         now = time.monotonic()
         alone_since = now if alone_since is None else alone_since
-        if now - alone_since >= PATIENCE:
+        if now - alone_since >= patience:
             client.cancel(futures)
             raise ClusterError(
-                f"all Dask workers are gone, and none came back within {PATIENCE:.0f} "
-                "seconds; start some and run this again."
+                f"all Dask workers are gone, and none came back within {patience:.0f} "
+                f"seconds ({PATIENCE_KEY}); start some and run this again."
             )

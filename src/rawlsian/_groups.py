@@ -100,7 +100,7 @@ def merge_names(
     names: Sequence[NDArray[Any]],
 ) -> tuple[NDArray[Any], list[NDArray[np.int32]]]:
     """All names of several blocks, sorted, and the places of each block's in them."""
-    some = [each for each in names if len(each)]
+    some = [each for each in names if len(each)] or [np.empty(0, object)]
     if len({each.dtype.kind for each in some}) > 1:
         some = [each.astype(object) for each in some]
     merged, codes = encode_values(np.concatenate(some))
@@ -135,7 +135,7 @@ def _columns(sensitive_features: Any) -> list[NDArray[Any]]:
                 f"sensitive_features is the text {sensitive_features!r}; give the "
                 "column itself, one group value for each row of X, not its name."
             )
-        values = np.asarray(_keep_types(sensitive_features))
+        values = np.asarray(keep_types(sensitive_features))
         if values.ndim not in (1, 2):
             raise ValueError(
                 "sensitive_features must be one column or a table of columns, found "
@@ -150,7 +150,7 @@ def _columns(sensitive_features: Any) -> list[NDArray[Any]]:
     return arrays
 
 
-def _keep_types(sensitive_features: Any) -> Any:
+def keep_types(sensitive_features: Any) -> Any:
     """Lists as object arrays: NumPy would turn [1, "a", None] into text."""
     if isinstance(sensitive_features, (list, tuple)):
         return np.array(sensitive_features, dtype=object)

@@ -17,7 +17,9 @@ T = TypeVar("T")
 def n_jobs() -> int:
     """How many pieces are worked on at a time; 1 where no backend was asked for."""
     backend, _ = get_active_backend(prefer="threads")
-    return 1 if isinstance(backend, ThreadingBackend) else int(effective_n_jobs(-1))
+    if isinstance(backend, ThreadingBackend):
+        return 1
+    return int(effective_n_jobs(Parallel().n_jobs))
 
 
 def in_order(function: Callable[[Any], T], items: Iterable[Any]) -> Iterator[T]:
@@ -25,5 +27,5 @@ def in_order(function: Callable[[Any], T], items: Iterable[Any]) -> Iterator[T]:
     if n_jobs() == 1:
         yield from map(function, items)
     else:
-        jobs = Parallel(n_jobs=-1, return_as="generator")
+        jobs = Parallel(return_as="generator")
         yield from jobs(delayed(function)(item) for item in items)

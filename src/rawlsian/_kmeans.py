@@ -116,10 +116,11 @@ class _CentersEstimator(
         object
             The fitted estimator itself.
         """
-        blocks = as_blocks(X)
+        blocks = self._blocks_of(X)
         if blocks is not None:
             self._check_parameters(y, sensitive_features)
             return self._fit_blocks(blocks, sensitive_features, sample_weight)
+        self.__dict__.pop("n_passes_", None)  # of an earlier fit
         with clear_errors_of_x(X):
             checked = validate_data(
                 self, X, dtype=np.float64, order="C", ensure_min_samples=2
@@ -153,6 +154,10 @@ class _CentersEstimator(
         self.n_iter_ = found.n_iter
         if found.group_weights is not None:
             self.group_weights_ = found.group_weights
+
+    def _blocks_of(self, X: Any) -> Blocks | None:
+        """Blocks, where X is to be gone over block by block."""
+        return as_blocks(X)
 
     def _fit_blocks(
         self, blocks: Blocks, sensitive_features: Any, sample_weight: Any
@@ -261,7 +266,7 @@ class _CentersEstimator(
     def _new_blocks(self, X: Any) -> Blocks | None:
         """Blocks, where X is in such, with the columns that ``fit`` saw."""
         check_is_fitted(self)
-        blocks = as_blocks(X)
+        blocks = as_blocks(X, is_mapped_too=True)
         if blocks is not None:
             blocks.check_like(self)
         return blocks
@@ -556,6 +561,9 @@ class RawlsianKMeans(_CentersEstimator):
         check_count(self.max_passes, "max_passes", least=LEAST_PASSES)
         check_which_bound(self.bound)
 
+    def _blocks_of(self, X: Any) -> Blocks | None:
+        return as_blocks(X, is_mapped_too=self.bound is None)
+
     def _fit_blocks(
         self, blocks: Blocks, sensitive_features: Any, sample_weight: Any
     ) -> Any:
@@ -588,13 +596,13 @@ class RawlsianKMeans(_CentersEstimator):
         is_interrupted: bool,
     ) -> _Found:  # fmt: skip
         """Centers of the sample, made fair for all rows."""
-        best = refined(runs.problem, sample.problem, best)
-        end = finish_free(large, sample.problem, best)
+        best = refined(runs.problem, sample.problem, best, is_interrupted)
+        end = finish_free(large, sample.problem, best, is_interrupted)
         return _Found(
             large.labels(Rule.nearest(end.centers)), end.centers, end.costs,
             inertia=end.inertia, n_iter=int(best.n_iter[0]),
             group_weights=end.group_weights,
-            is_interrupted=is_interrupted or end.is_interrupted,
+            is_interrupted=end.is_interrupted,
         )  # fmt: skip
 
     def _finish_means(
@@ -610,7 +618,8 @@ class RawlsianKMeans(_CentersEstimator):
                 f"n_clusters={self.n_clusters} is more than can be told apart in these "
                 "rows; ask for fewer clusters."
             )
-        end = walk(large, start, sample, relocates=False)
+        max_iter = 0 if searched.is_interrupted else None
+        end = walk(large, start, sample, relocates=False, max_iter=max_iter)
         means = end.at.means
         return _Found(
             large.join(end.at.labels), means.centers, means.costs,

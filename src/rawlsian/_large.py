@@ -6,7 +6,9 @@ sums for a rule that says which cluster each row is in; only the sums leave the 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -45,6 +47,9 @@ TIMES_COMPARED, MOST_NUMBERS = 8, 2**26
 
 # Labels beyond this are no numbers of clusters.
 MOST_CLUSTERS = 100_000
+
+# Held while a clusterer that is not ours predicts.
+_ONE_AT_A_TIME = threading.Lock()
 
 # Passes over all rows, unless a user says otherwise.
 MAX_PASSES = 30
@@ -214,13 +219,16 @@ class LargeProblem:
         callback: Callback | None = None,
     ) -> LargeProblem:
         """Check everything that a caller gave, in one pass."""
-        if sample_weight is None:
-            weights: Column = [np.ones(1)] * blocks.n_blocks
+        is_one = sample_weight is None or np.ndim(sample_weight) == 0
+        is_one = is_one and not isinstance(sample_weight, str)
+        if is_one:
+            weight = _weights_of_block(1.0 if sample_weight is None else sample_weight)
+            weights: Column = [weight.reshape(1)] * blocks.n_blocks
         else:
             given = blocks.columns_of(sample_weight, "sample_weight")
             weights = blocks.keep(_weights_of_block, [given], has_rows=False)
         names, groups = _encode_groups(blocks, sensitive_features)
-        looks = list(blocks.run(_look, [groups, weights], len(names)))
+        looks = list(blocks.run(_look, [groups, weights], len(names), is_one))
         _check_looks(blocks, looks)
         members = np.array([look.members for look in looks]).reshape(-1, len(names))
         sizes = np.zeros((2, len(names)))
@@ -352,7 +360,7 @@ def _second(both: tuple[Any, Any]) -> Any:
 
 def _total(parts: Iterator[Any]) -> Any:
     """The sum of all parts, in their order."""
-    total = next(parts)
+    total = deepcopy(next(parts))  # which may also be kept somewhere
     for part in parts:
         total.add(part)
     return total
@@ -440,14 +448,14 @@ class _Look(NamedTuple):
     fault: str
 
 
-def _look(X: Any, groups: Any, weights: Any, n_groups: int) -> _Look:
+def _look(X: Any, groups: Any, weights: Any, n_groups: int, is_one: bool) -> _Look:
     lowest = np.full(X.shape[1], np.inf)
     highest = np.full(X.shape[1], -np.inf)
     fault = ""
     if len(groups) != len(X):
         fault = f"sensitive_features has {len(groups):,} rows where X has {len(X):,}"
-    elif len(weights) not in (1, len(X)):
-        fault = f"sample_weight has {len(weights):,} rows where X has {len(X):,}"
+    elif not is_one and weights.shape != (len(X),):
+        fault = f"sample_weight has shape {weights.shape} where X has {len(X):,} rows"
     bad = _block_sums.look_at(X, lowest, highest)
     members = np.zeros(n_groups, np.int64)
     sizes = np.zeros((2, n_groups))
@@ -495,7 +503,8 @@ def _encode_groups(
 ) -> tuple[NDArray[Any], Column]:
     """Names of the groups, sorted, and each row's code, where the blocks are."""
     if sensitive_features is None:
-        return np.array([EVERYONE]), blocks.keep(_no_groups, [])
+        zeros = blocks.keep(_no_groups, [blocks.lengths], has_rows=False)
+        return np.array([EVERYONE]), zeros
     raw = blocks.columns_of(sensitive_features, "sensitive_features")
     encoded = blocks.keep(encode_block, [raw], has_rows=False)
     told = list(blocks.run(_tell_groups, [encoded], has_rows=False))
@@ -513,8 +522,8 @@ def _tell_groups(encoded: Encoded) -> tuple[Encoded, int]:
     return encoded._replace(codes=np.empty(0, np.int32)), len(encoded.codes)
 
 
-def _no_groups(X: Any) -> NDArray[np.int32]:
-    return np.zeros(len(X), np.int32)
+def _no_groups(n_rows: int) -> NDArray[np.int32]:
+    return np.zeros(n_rows, np.int32)
 
 
 def _recode(encoded: Encoded, places: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -524,7 +533,7 @@ def _recode(encoded: Encoded, places: NDArray[np.int32]) -> NDArray[np.int32]:
 
 def _weights_of_block(values: Any) -> NDArray[np.float64]:
     refuse_text(values, "sample_weight")
-    weights = np.array(values, np.float64).reshape(-1)
+    weights = np.array(values, np.float64)
     if not np.isfinite(weights).all() or (weights < 0).any():
         raise ValueError(
             "sample_weight must be finite numbers that are not negative; found "
@@ -537,7 +546,7 @@ def _take(
     X: Any, groups: Any, weights: Any, wanted: list[NDArray[np.int64]]
 ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.float64]]:
     rows = _rows(groups, weights, wanted)
-    taken = weights[rows] if len(weights) > 1 else np.full(len(rows), weights[0])
+    taken = np.broadcast_to(weights, groups.shape)[rows]
     return X[rows].astype(np.float64), groups[rows], taken
 
 
@@ -571,14 +580,21 @@ def _look_at_labels(labels: Any, groups: Any, weights: Any) -> Any:
     if labels.dtype.kind not in "iu":
         return f"labels must be integers, found {labels.dtype}"
     if labels.min() < 0 or labels.max() >= MOST_CLUSTERS:
-        return f"labels must not be below 0 or huge, found {labels.min()}"
+        return (
+            "labels must not be below 0 or huge, found values from "
+            f"{labels.min()} to {labels.max()}"
+        )
     has_weight = np.broadcast_to(weights > 0, labels.shape)
     return np.bincount(labels, has_weight).astype(np.int64)
 
 
 def _predict(X: Any, estimator: Any) -> NDArray[Any]:
-    # Whatever it was fitted on, that was float64.
-    return np.asarray(estimator.predict(X.astype(np.float64, copy=False)))
+    if not len(X):
+        return np.empty(0, np.int32)
+    # Whatever it was fitted on, that was float64. One at a time: nobody promised that
+    # it can be called by several threads, and KMeans leaves BLAS with one thread then.
+    with _ONE_AT_A_TIME:
+        return np.asarray(estimator.predict(X.astype(np.float64, copy=False)))
 
 
 def _renumber(labels: Any, numbers: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -21,8 +21,8 @@ class Served(NamedTuple):
     ----------
     large : LargeProblem
         The rows and their groups.
-    means : Means
-        Their clusters.
+    counts, cluster_costs : ndarray of shape (n_clusters, n_groups)
+        Weight of the members of each group in each cluster, and what they cost.
     costs : ndarray of shape (n_groups,)
         Mean cost of each group.
     variances : ndarray of shape (n_groups,)
@@ -30,7 +30,8 @@ class Served(NamedTuple):
     """
 
     large: LargeProblem
-    means: Means
+    counts: NDArray[np.float64]
+    cluster_costs: NDArray[np.float64]
     costs: NDArray[np.float64]
     variances: NDArray[np.float64]
 
@@ -54,12 +55,13 @@ def served(
     sums = large.add_up(sums_of, [column], len(members), shift, large.n_groups)
     means = Means(sums, shift)
     spread = large.add_up(_spread_of, [column], means.centers, large.n_groups)
-    cost, squared, first, second = rounded(spread.sums).T
+    measured = rounded(spread.sums)
+    cost, squared, first, second = measured.sum(axis=0).T
     sizes = large.group_sizes
     mean = cost / sizes
     # Of a weighted mean whose rows are drawn with replacement.
     variances = np.maximum(second - 2 * mean * first + mean**2 * squared, 0) / sizes**2
-    return Served(large, means, mean, variances)
+    return Served(large, means.counts, measured[:, :, 0], mean, variances)
 
 
 @dataclass(eq=False)
@@ -73,6 +75,6 @@ class _Spread:
 def _spread_of(
     X: Any, groups: Any, weights: Any, labels: Any, centers: Any, n_groups: int
 ) -> _Spread:
-    spread = np.zeros((2, n_groups, 4))
+    spread = np.zeros((2, len(centers), n_groups, 4))
     _block_sums.add_spread(X, groups, weights, labels, centers, spread)
     return _Spread(spread)

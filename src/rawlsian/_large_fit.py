@@ -72,18 +72,25 @@ class FreeEnd:
     is_interrupted: bool
 
 
-def refined(searched: Problem, sample: Problem, found: Solutions) -> Solutions:
+def refined(
+    searched: Problem, sample: Problem, found: Solutions, is_interrupted: bool
+) -> Solutions:
     """Solutions of a part of the sample, run on the whole of it; best first."""
     some = found.take(list(range(min(N_REFINED, len(found.centers)))))
     if searched is sample:
         return some
+    if is_interrupted:  # there is no time for more
+        shift = searched.shift - sample.shift
+        return some._replace(centers=some.centers + shift)
     runs = FairRuns(sample, MAX_REFINING)
     ends = runs.run(some.centers + searched.shift - sample.shift)
     ends = ends.take(np.argsort(ends.objectives, kind="stable").tolist())
     return leximin_best(runs, ends) if sample.n_groups > 2 else ends
 
 
-def finish_free(large: LargeProblem, sample: Problem, found: Solutions) -> FreeEnd:
+def finish_free(
+    large: LargeProblem, sample: Problem, found: Solutions, is_interrupted: bool
+) -> FreeEnd:
     """Fair centers and nearest centers in turn, from the best of the sample.
 
     It leaves one pass for the labels.
@@ -91,9 +98,9 @@ def finish_free(large: LargeProblem, sample: Problem, found: Solutions) -> FreeE
     shift = sample.shift
     centers, lam = found.centers[0] + shift, found.group_weights[0]
     sums = large.assign(Rule.nearest(centers), shift)
-    is_interrupted = False
+    n_compared = 1 if is_interrupted else min(N_COMPARED, len(found.centers))
     try:
-        for place in range(1, min(N_COMPARED, len(found.centers))):
+        for place in range(1, n_compared):
             if large.passes_left < 2:
                 break
             others = found.centers[place] + shift
@@ -101,7 +108,7 @@ def finish_free(large: LargeProblem, sample: Problem, found: Solutions) -> FreeE
             if is_better(theirs.mean_costs, sums.mean_costs):
                 centers, lam, sums = others, found.group_weights[place], theirs
         large.largest_cost = float(sums.mean_costs.max())
-        while large.passes_left >= 2:
+        while large.passes_left >= 2 and not is_interrupted:
             moved, weights = _fair_centers(large.group_sizes, sums, centers - shift)
             after = large.assign(Rule.nearest(moved + shift), shift)
             gain = large.largest_cost - float(after.mean_costs.max())
@@ -253,7 +260,7 @@ def next_batch(
     n_moves, gains = promises.from_the_top(means)
     place, share = int(np.argmax(gains)), 1.0
     columns = [at.labels, moves, large.starts]
-    while share * gains[place] > least and large.passes_left:
+    while share * gains[place] > least and large.passes_left > 0:
         batches, (place, share) = _halved(place, share, n_moves)
         changes = large.add_up(_changes, columns, batches, shift, at.sums)
         best, sums = None, at.sums
@@ -442,7 +449,7 @@ def walk(
             after = None
             if large.passes_left >= 2:
                 after = next_batch(large, at, sample.problem, least_gain)
-            if after is None and relocates and large.passes_left:
+            if after is None and relocates and large.passes_left > 0:
                 after = relocated(large, at, sample)
             if after is None:
                 is_over = large.passes_left < 2

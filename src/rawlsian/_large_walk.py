@@ -93,7 +93,9 @@ def traverse_blocks(
     return walk_on(large, sample, column, len(members), operator, max_iter)
 
 
-def check_walk(operator: Operator, max_passes: object) -> None:
+def check_walk(
+    operator: Operator, max_passes: object, least: int = LEAST_PASSES
+) -> None:
     """Refuse operators that look at single rows, and too few passes."""
     if not isinstance(operator, (Batch, Rawls)):
         raise ValueError(
@@ -101,7 +103,7 @@ def check_walk(operator: Operator, max_passes: object) -> None:
             f"{operator!r}; others look at each row by itself, and need all rows in "
             "memory."
         )
-    check_count(max_passes, "max_passes", least=LEAST_PASSES)
+    check_count(max_passes, "max_passes", least=least)
 
 
 def walk_on(

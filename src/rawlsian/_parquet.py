@@ -44,14 +44,26 @@ class ParquetPart(NamedTuple):
         """Other columns, as an array, or as a table where there are several."""
         schema = pq.read_schema(self.path)
         for name in names:
-            if name not in schema.names:
+            if schema.names.count(name) != 1:
+                how = "does not have" if name not in schema.names else "has twice"
                 raise ValueError(
-                    f"{argument} names the column {name!r}, which {self.path!r} does "
-                    f"not have; its columns are {_listed(schema.names)}."
+                    f"{argument} names the column {name!r}, which {self.path!r} {how}; "
+                    f"its columns are {_listed(schema.names)}."
+                )
+            if pa.types.is_nested(schema.field(name).type):
+                raise ValueError(
+                    f"{argument} names the column {name!r}, which holds lists or the "
+                    f"like in {self.path!r}; name one with a value for each row."
                 )
         table = self._read(names)
         arrays = [_as_array(table.column(name)) for name in names]
-        return arrays[0] if len(arrays) == 1 else np.column_stack(arrays)
+        if len(arrays) == 1:
+            return arrays[0]
+        # As objects: side by side NumPy would make all of them one type.
+        both = np.empty((table.num_rows, len(arrays)), object)
+        for j, array in enumerate(arrays):
+            both[:, j] = array
+        return both
 
     def _read(self, names: list[str]) -> pa.Table:
         with pq.ParquetFile(self.path) as file:

@@ -23,7 +23,7 @@ from rawlsian._blocks import Blocks, Column, as_blocks
 from rawlsian._fair import random_state_of
 from rawlsian._gap import WhichBound, check_which_bound, forget_gap, tell_gap
 from rawlsian._large import MAX_PASSES, LargeProblem, check_no_gap
-from rawlsian._large_walk import check_walk, walk_on
+from rawlsian._large_walk import LEAST_PASSES, check_walk, walk_on
 from rawlsian._problem import (
     MaxDistance,
     Problem,
@@ -241,15 +241,21 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
                 f"bound={self.bound!r} takes rows in memory, but X is in blocks; give "
                 "bound=None, and ask group_bound for that of some of the rows."
             )
+        if not self.prefit and not hasattr(self._unfitted_estimator(), "predict"):
+            raise ValueError(
+                f"{type(self.estimator).__name__} has no predict, so that it cannot "
+                "label rows in blocks that it was not fitted on; use a clusterer such "
+                "as KMeans."
+            )
         operator = get_operator(self.operator)
-        check_walk(operator, self.max_passes)
+        check_walk(operator, self.max_passes, LEAST_PASSES + 1)  # one to predict
         large = LargeProblem.of(
             blocks, sensitive_features, sample_weight=sample_weight,
             max_distance=self.max_distance, max_passes=self.max_passes,
             callback=self.callback,
         )  # fmt: skip
         rng = random_state_of(self.random_state)
-        n_clusters = getattr(self._unfitted_estimator(), "n_clusters", 8)
+        n_clusters = getattr(self._unfitted_estimator(), "n_clusters", None) or 8
         sample = large.sample(n_clusters, rng)
         self.estimator_ = self._fitted_to_sample(sample.problem, large.group_names, rng)
         labels, members = self._labels_of_blocks(large)
@@ -267,9 +273,11 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     ) -> Any:
         """The estimator, fitted to weighted rows, or to rows drawn by their weights."""
         X, groups = sample.X, names[sample.groups]
-        if self.prefit or has_fit_parameter(
-            self._unfitted_estimator(), "sample_weight"
-        ):
+        estimator = self._unfitted_estimator()
+        # The weights are ours, which a user who routes metadata did not ask for.
+        is_routed = get_config()["enable_metadata_routing"]
+        takes_weights = has_fit_parameter(estimator, "sample_weight")
+        if self.prefit or (takes_weights and not is_routed):
             return self._fitted_estimator(X, None, groups, sample.weights)
         share = sample.weights / sample.weights.sum()
         rows = rng.choice(len(X), len(X), p=share)
@@ -282,12 +290,7 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         estimator = self.estimator_
         if hasattr(estimator, "predict"):
             return large.predicted_labels(estimator)
-        if self.prefit and hasattr(estimator, "labels_"):
-            return large.given_labels(estimator.labels_)
-        raise ValueError(
-            f"{type(estimator).__name__} has no predict, so that it cannot label rows "
-            "in blocks that it was not fitted on; use a clusterer such as KMeans."
-        )
+        return large.given_labels(estimator.labels_)
 
     def _tell_gap(self, X: Any, sensitive_features: Any, sample_weight: Any) -> None:
         """Tell how much of what could be gained was gained, unless interrupted."""

@@ -15,7 +15,7 @@ from scipy.sparse import issparse
 from sklearn.utils import check_array
 
 from rawlsian import _sums
-from rawlsian._blocks import Blocks
+from rawlsian._blocks import as_blocks
 from rawlsian._groups import encode_groups, frame_columns, refuse_mask
 from rawlsian._threads import run_in_chunks
 
@@ -169,10 +169,10 @@ class Problem:
 @contextmanager
 def clear_errors_of_x(X: Any) -> Iterator[None]:
     """Refuse text in X, and turn what scikit-learn says of X into one sentence."""
-    if isinstance(X, Blocks):
+    if as_blocks(X) is not None:
         raise ValueError(
-            "this takes rows in memory, but X is in blocks; give some of the rows as "
-            "an array."
+            f"this takes rows in memory, but X ({type(X).__name__}) is not; give some "
+            "of the rows as an array."
         )
     refuse_text(X, "X")
     try:

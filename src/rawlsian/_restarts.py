@@ -160,10 +160,8 @@ def kmeans_restarts(
     width = n_jobs()
     if width > 1:
         edges = np.linspace(0, n_runs, JOBS_A_WORKER * width + 1).astype(int)
-        some = partial(_runs_between, problem, entries, starts)
-        chunks = list(
-            in_order(some, [ends for ends in pairwise(edges) if np.ptp(ends)])
-        )
+        some = [starts[a:b] for a, b in pairwise(edges) if b > a]
+        chunks = list(in_order(partial(_runs_from, problem, entries), some))
     else:
         chunks = _runs_on_threads(problem, entries, starts)
     costs = np.concatenate([chunk.costs for chunk in chunks])
@@ -180,11 +178,9 @@ def kmeans_restarts(
     )
 
 
-def _runs_between(
-    problem: Problem, entries: Entries, starts: NDArray[Any], ends: tuple[int, int]
-) -> _Chunk:
+def _runs_from(problem: Problem, entries: Entries, starts: NDArray[Any]) -> _Chunk:
     """Some of the runs, as a worker makes them."""
-    chunk = _run(problem, entries, starts[ends[0] : ends[1]], 0, ends[1] - ends[0])
+    chunk = _run(problem, entries, starts, 0, len(starts))
     return chunk._replace(last_labels=np.empty(0, np.int32))
 
 

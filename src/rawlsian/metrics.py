@@ -389,7 +389,7 @@ def audit(
     ratio: 0.9375, at least four fifths (a perfect fit is 16)
     """
     _check_bootstrap(n_bootstrap, confidence)
-    blocks = as_blocks(X)
+    blocks = as_blocks(X, is_mapped_too=True)
     if blocks is not None:
         found = served(
             blocks, labels, sensitive_features, sample_weight=sample_weight,
@@ -436,7 +436,7 @@ def _audit(
 
 def _audit_of_blocks(found: Served, has_intervals: bool, confidence: float) -> Audit:
     """The same for rows in blocks, with intervals of the normal distribution."""
-    large, means = found.large, found.means
+    large = found.large
     n_groups, best = large.n_groups, int(np.argmin(found.costs))
     intervals = np.full((n_groups, 2), np.nan)
     if has_intervals:
@@ -448,7 +448,7 @@ def _audit_of_blocks(found: Served, has_intervals: bool, confidence: float) -> A
         intervals = np.column_stack([behind - reach, behind + reach])
     utilities = large.max_distance - found.costs
     return _audit(
-        large, utilities, means.counts, means.cluster_costs, intervals, confidence
+        large, utilities, found.counts, found.cluster_costs, intervals, confidence
     )
 
 

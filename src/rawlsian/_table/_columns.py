@@ -377,7 +377,10 @@ def groups_of(table: Table, names: Sequence[str]) -> list[Used]:
             raise TableError(
                 f"the sensitive column {name!r} has no values that could name groups."
             )
-        if column.stored_as == "number" or match(column.levels, NUMBER).all():
+        is_text = column.stored_as == "text"
+        if column.stored_as == "number" or (
+            is_text and match(column.levels, NUMBER).all()
+        ):
             check_group_numbers(name, len(column.levels))
         columns.append(as_category(column))
     return columns
