@@ -725,7 +725,7 @@ def test_what_a_worker_finds_wrong_is_told_in_one_line(parts, on_dask, monkeypat
 @pytest.mark.parametrize(
     ("error", "text"),
     [
-        (ClusterError("all Dask workers are gone."), "all Dask workers are gone; "),
+        (ClusterError("no Dask worker is left."), "no Dask worker is left; "),
         (CancelledError(), "the Dask cluster is gone, or its workers are; "),
         (ModuleNotFoundError(name="rawlsian"), "the Dask workers lack rawlsian; "),
     ],

@@ -922,3 +922,19 @@ def test_output_that_cannot_be_printed_is_one_line(tmp_path, options):
     assert done.returncode == 1
     assert "No space left on device" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_labels_that_name_rows_are_told(tmp_path):
+    rows = "\n".join(f"{i},{i % 7},{'ab'[i % 2]}" for i in range(11_000))
+    table = write(tmp_path, f"id,x,sex\n{rows}\n")
+    done = rawlsian("audit", table, "--sensitive", "sex", "--labels", "id")
+    fails(done, 1, "'id' has 11,000 different values, too many for clusters")
+
+
+def test_a_pattern_that_the_shell_took_apart_is_told():
+    files = ["a.parquet", "b.parquet"]
+    command = [sys.executable, "-m", "rawlsian", "fit", *files, *FIT]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("Error: one table is expected")
+    assert "put a pattern in quotes" in done.stderr

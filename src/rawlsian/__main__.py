@@ -30,6 +30,11 @@ def main() -> None:
             raise
         command = getattr(getattr(error, "ctx", None), "command_path", "rawlsian")
         message = error.format_message().rstrip(".")
+        if "unexpected extra argument" in message and ".parquet" in message:
+            _fail(
+                "one table is expected, but there are several; put a pattern in "
+                f"quotes, as in {command} 'people/*.parquet', or name the folder."
+            )
         _fail(f"{message}; {command} --help tells more.")
 
 

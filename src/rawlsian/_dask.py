@@ -68,7 +68,8 @@ class DaskBlocks(Blocks):
                 )
             names = list(X.columns)
             are_texts = all(isinstance(name, str) for name in names)
-            return cls(X.to_delayed(), len(names), names if are_texts else None)
+            rows = _delayed_frame(X)
+            return cls(rows, len(names), names if are_texts else None)
         shape: tuple[float, ...] = getattr(X, "shape", ())
         kind = getattr(X, "dtype", np.dtype("O"))
         if len(shape) != 2 or np.isnan(shape[1]) or kind.kind not in "fiub":
@@ -165,7 +166,9 @@ class DaskBlocks(Blocks):
                     )
                 chunks[0] = tuple(self.lengths)
             values = values.rechunk(chunks)
-        found = list(np.ravel(values.to_delayed()))
+        is_frame = hasattr(values, "npartitions") and hasattr(values, "divisions")
+        found = _delayed_frame(values) if is_frame else np.ravel(values.to_delayed())
+        found = list(found)
         if len(found) != self.n_blocks:
             raise ValueError(
                 f"{argument} has {len(found)} partitions, but X has {self.n_blocks}; "
@@ -209,6 +212,15 @@ class DaskBlocks(Blocks):
 
 def _is_frame(X: Any) -> bool:
     return hasattr(X, "columns") and hasattr(X, "npartitions")
+
+
+def _delayed_frame(frame: Any) -> Any:
+    """The partitions as the user sees them.
+
+    Optimised, Dask reads several Parquet files at once, how many depends on the
+    columns: the rows and their groups would not go together.
+    """
+    return frame.to_delayed(optimize_graph=False)
 
 
 def _is_numeric(kind: Any) -> bool:
@@ -312,6 +324,6 @@ def _wait(client: Any, futures: Sequence[Any]) -> None:
         if now - alone_since >= patience:
             client.cancel(futures)
             raise ClusterError(
-                f"all Dask workers are gone, and none came back within {patience:.0f} "
+                f"no Dask worker is left, and none came within {patience:.0f} "
                 f"seconds ({PATIENCE_KEY}); start some and run this again."
             )

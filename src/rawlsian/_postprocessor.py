@@ -68,8 +68,8 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         ``clone`` unfits it, as in a grid search, unless it is in a ``FrozenEstimator``.
     random_state : int, RandomState instance or None, default=None
         Seed for the copy of the estimator, wherever it has ``random_state=None``; a
-        seed of its own is kept. Also the seed of the search for the bound. Reassigning
-        is deterministic.
+        seed of its own is kept. Also the seed of the search for the bound, and of the
+        sample of rows in blocks. Reassigning is deterministic.
     callback : callable, default=None
         Called with a ``Step`` after each reassignment; for rows in blocks, with a
         ``PassStep`` after each pass.
@@ -254,7 +254,8 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
             max_distance=self.max_distance, max_passes=self.max_passes,
             callback=self.callback,
         )  # fmt: skip
-        rng = random_state_of(self.random_state)
+        # Without a seed always the same sample, as walking is deterministic.
+        rng = random_state_of(0 if self.random_state is None else self.random_state)
         n_clusters = getattr(self._unfitted_estimator(), "n_clusters", None) or 8
         sample = large.sample(n_clusters, rng)
         self.estimator_ = self._fitted_to_sample(sample.problem, large.group_names, rng)

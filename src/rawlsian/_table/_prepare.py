@@ -26,6 +26,7 @@ from rawlsian.report import Attribute
 
 MISSING = "(missing)"
 MOST_GROUPS = 100
+MOST_CLUSTERS = 10_000
 FEW_PEOPLE = 10
 LABELS_NAME = re.compile(r"(^|[_\W])(cluster|segment|label|kmeans)s?([_\W]|$)", re.I)
 MOST_BYTES = 8 * 2**30
@@ -391,11 +392,21 @@ def _encode_column(feature: Feature, column: Used, out: NDArray[np.float64]) -> 
         out[:, 0] = numbers / feature.spread - feature.lowest / feature.spread
 
 
+def check_number_of_clusters(name: str, n_clusters: int) -> None:
+    """Refuse a column that names rows, not clusters."""
+    if n_clusters > MOST_CLUSTERS:
+        raise TableError(
+            f"--labels {name!r} has {n_clusters:,} different values, too many for "
+            "clusters; name the column that tells each row's cluster."
+        )
+
+
 def clusters_of(
     labels: Used, rows: NDArray[np.int64]
 ) -> tuple[list[str], NDArray[np.int32]]:
     """Names of the clusters that these rows are in, sorted, and the rows' codes."""
     names, codes = np.unique(labels.codes[rows], return_inverse=True)
+    check_number_of_clusters(labels.name, len(names))
     texts = [str(text) for text in labels.levels[names]]
     order = sorted(range(len(texts)), key=lambda c: natural(texts[c]))
     rank = np.empty(len(order), np.int32)

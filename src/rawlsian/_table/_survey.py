@@ -38,6 +38,7 @@ from rawlsian._table._prepare import (
     Kept,
     check_any_left,
     check_any_varies,
+    check_number_of_clusters,
     check_number_of_groups,
     combinations,
     encode,
@@ -398,6 +399,8 @@ def encoding_of(found: Survey, decided: Decided, n_rows: int) -> Encoding:
     check_any_varies(features)
     groups = sorted(found.groups)
     sizes = np.array([found.groups[values] for values in groups], np.float64)
+    if plan.labels is not None:
+        check_number_of_clusters(plan.labels, len(found.clusters))
     clusters = sorted(found.clusters, key=natural)
     return Encoding(plan, features, groups, sizes, clusters)
 
