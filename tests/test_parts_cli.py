@@ -600,6 +600,7 @@ def test_parts_are_parquet(tmp_path):
     refuses(tmp_path / "a.csv", 2, "is not Parquet", options=("--engine", "blocks"))
     refuses(tmp_path, 2, "no Parquet file is there")
     refuses("-", 2, "standard input", options=("--engine", "blocks"))
+    refuses(tmp_path, 2, "--delimiter and --encoding", options=("--delimiter", ";"))
     refuses(tmp_path / "no.parquet", 2, "cannot read", options=("--engine", "blocks"))
 
 

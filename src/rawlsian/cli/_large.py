@@ -62,8 +62,14 @@ class InParts(NamedTuple):
 
     def find(self) -> list[str]:
         """The files."""
+        from rawlsian._table._errors import WrongUseError
         from rawlsian._table._parts import find_parts
 
+        if self.reading.delimiter is not None or self.reading.encoding != "utf-8":
+            raise WrongUseError(
+                "--delimiter and --encoding are of text; a table in parts is Parquet, "
+                "which needs neither."
+            )
         return find_parts(self.reading.table)
 
     @contextmanager
