@@ -21,7 +21,7 @@ from rawlsian import (
     traverse,
 )
 
-FEW = {"n_init": 4, "n_crossings": 8, "random_state": 0}
+FEW = {"n_init": 3, "n_crossings": 2, "random_state": 0}
 
 
 def people(n=3000, d=4, seed=0):

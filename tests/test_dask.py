@@ -28,7 +28,7 @@ from rawlsian import (
     traverse,
 )
 from rawlsian import _dask as rawlsian_dask
-from test_blocks import FEW, people
+from test_blocks import people
 
 # A connection that is closed while a worker is killed, and ports that are taken.
 pytestmark = [
@@ -37,6 +37,7 @@ pytestmark = [
 ]
 
 N_ROWS = 1500
+FEW = {"n_init": 2, "n_crossings": 0, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -267,8 +268,7 @@ def kill_a_worker(client):
     os.kill(pid, signal.SIGKILL)
 
 
-@pytest.mark.parametrize("centers", ["free", "mean"])
-@pytest.mark.parametrize("at_pass", [2, 4])
+@pytest.mark.parametrize(("centers", "at_pass"), [("free", 2), ("mean", 4)])
 def test_a_fit_goes_on_where_a_worker_is_killed(client, centers, at_pass, one_machine):
     X, groups = chunked()
     X, groups = X.persist(), groups.persist()
