@@ -43,12 +43,9 @@ FEW = {"n_init": 2, "n_crossings": 0, "random_state": 0}
 @pytest.fixture(scope="module")
 def cluster():
     """Two worker processes, as many machines would be."""
-    with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, processes=True
-        ) as cluster,
-    ):
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, processes=True
+    ) as cluster:
         yield cluster
 
 
@@ -262,6 +259,19 @@ def test_the_number_of_workers_changes_nothing(cluster, n_workers, one_machine):
         same(fit, one_machine["free"])
 
 
+@pytest.fixture
+def doomed():
+    """A client of two worker processes of its own, which a test may kill."""
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, processes=True
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
 def kill_a_worker(client):
     """End one of the worker processes as a failing machine would."""
     (pid, *_) = client.run(os.getpid).values()
@@ -269,7 +279,7 @@ def kill_a_worker(client):
 
 
 @pytest.mark.parametrize(("centers", "at_pass"), [("free", 2), ("mean", 4)])
-def test_a_fit_goes_on_where_a_worker_is_killed(client, centers, at_pass, one_machine):
+def test_a_fit_goes_on_where_a_worker_is_killed(doomed, centers, at_pass, one_machine):
     X, groups = chunked()
     X, groups = X.persist(), groups.persist()
     killed = []
@@ -277,7 +287,7 @@ def test_a_fit_goes_on_where_a_worker_is_killed(client, centers, at_pass, one_ma
     def kill(step):
         if isinstance(step, PassStep) and step.n_passes == at_pass:
             killed.append(at_pass)
-            kill_a_worker(client)
+            kill_a_worker(doomed)
 
     fit = RawlsianKMeans(3, centers=centers, callback=kill, **FEW)
     fit.fit(X, sensitive_features=groups)
@@ -341,7 +351,7 @@ def test_a_scheduler_that_is_configured_is_used_instead_of_the_client(
     assert not client.futures_of(fit.labels_)
 
 
-def test_a_block_that_ends_every_worker_is_told(client):
+def test_a_block_that_ends_every_worker_is_told(doomed):
     X, groups = people(N_ROWS)
 
     def end(block):
