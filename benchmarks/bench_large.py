@@ -25,7 +25,8 @@ from sklearn.metrics import pairwise_distances_argmin_min
 
 from rawlsian import PassStep, RawlsianKMeans, open_blocks
 from rawlsian._blocks import BLOCK_SIZE, as_blocks
-from rawlsian._large import LargeProblem, Rule, Sums
+from rawlsian._large import LargeProblem
+from rawlsian._placing import Rule, Sums
 
 N_COLUMNS, N_CLUSTERS, N_GROUPS = 40, 10, 2
 CHUNK = 500_000

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from cases import cases
 from rawlsian import _block_sums
-from rawlsian._large import Rule, Sums, _assign, _labels, add_up, rounded, sums_of
 from rawlsian._large_fit import Means, _promise
+from rawlsian._placing import Rule, Sums, add_up, assign, label, rounded, sums_of
 
 
 def codes(case):
@@ -75,8 +75,8 @@ def test_rows_go_to_the_center_that_is_nearest_offsets_included(case, seed):
     n_groups, (_, d) = int(case.groups.max()) + 1, case.X.shape
     n_sets = n_groups if rng.random() < 0.5 else 1
     rule = Rule(rng.normal(size=(n_sets, 4, d)), rng.normal(size=(n_sets, 4)))
-    found = _labels(case.X, codes(case), rule)
-    sums = _assign(case.X, codes(case), case.weights, rule, np.zeros(d), n_groups)
+    found = label(case.X, codes(case), rule)
+    sums = assign(case.X, codes(case), case.weights, rule, np.zeros(d), n_groups)
     costs = np.zeros(n_groups)
     for i, x in enumerate(case.X):
         s = case.groups[i] if n_sets > 1 else 0
@@ -93,11 +93,11 @@ def test_rows_go_to_the_center_that_is_nearest_offsets_included(case, seed):
 def test_ties_go_to_the_lower_cluster_and_float32_is_read_exactly(case):
     X = case.X.astype(np.float32)
     centers = np.repeat(X[:1].astype(float), 3, axis=0)
-    found = _labels(X, codes(case), Rule.nearest(centers))
+    found = label(X, codes(case), Rule.nearest(centers))
     assert (found == 0).all()
     rule = Rule.nearest(X[:2].astype(float))
-    wide = _labels(X.astype(float), codes(case), rule)
-    assert (_labels(X, codes(case), rule) == wide).all()
+    wide = label(X.astype(float), codes(case), rule)
+    assert (label(X, codes(case), rule) == wide).all()
 
 
 @given(cases())

@@ -35,14 +35,7 @@ from rawlsian._fair import (
     thorough_search,
 )
 from rawlsian._gap import WhichBound, check_which_bound, forget_gap, tell_gap
-from rawlsian._large import (
-    MAX_PASSES,
-    LargeProblem,
-    Rule,
-    Sample,
-    distances_of_blocks,
-    nearest_of_blocks,
-)
+from rawlsian._large import MAX_PASSES, LargeProblem, Sample
 from rawlsian._large_fit import (
     by_rule,
     finish_free,
@@ -52,6 +45,7 @@ from rawlsian._large_fit import (
 )
 from rawlsian._leximin import is_better, leximin_best
 from rawlsian._means import best_partitions, improved
+from rawlsian._placing import Rule, distances_of_blocks, nearest_of_blocks
 from rawlsian._problem import MaxDistance, Problem, clear_errors_of_x, warn_of_y
 from rawlsian._restarts import check_count, check_n_clusters
 from rawlsian._traverse import traverse

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from rawlsian import _block_sums
 from rawlsian._blocks import Blocks
-from rawlsian._large import LargeProblem, add_up, check_no_gap, rounded, sums_of
+from rawlsian._large import LargeProblem, check_no_gap
 from rawlsian._large_fit import Means
+from rawlsian._placing import add_up, rounded, sums_of
 
 
 class Served(NamedTuple):

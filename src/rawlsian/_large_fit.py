@@ -17,16 +17,7 @@ from rawlsian import _block_sums
 from rawlsian._assignment import Assignment
 from rawlsian._blocks import Column
 from rawlsian._fair import FairRuns, Solutions
-from rawlsian._large import (
-    LargeProblem,
-    Rule,
-    Sample,
-    Sums,
-    add_up,
-    assigned,
-    rounded,
-    sums_of,
-)
+from rawlsian._large import LargeProblem, Sample
 from rawlsian._leximin import (
     fair_weights_of_sums,
     is_better,
@@ -34,6 +25,7 @@ from rawlsian._leximin import (
     leximin_of_sums,
 )
 from rawlsian._many_moves import Relocate
+from rawlsian._placing import Rule, Sums, add_up, assigned, rounded, sums_of
 from rawlsian._problem import Problem
 from rawlsian._proposals import select
 

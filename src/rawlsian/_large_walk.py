@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rawlsian._blocks import Blocks, Column
-from rawlsian._large import LargeProblem, Sample, check_no_gap, sums_of
+from rawlsian._large import LargeProblem, Sample, check_no_gap
 from rawlsian._large_fit import LEAST_GAIN, Partition, StopReason, WalkEnd, walk
 from rawlsian._many_moves import Batch
+from rawlsian._placing import sums_of
 from rawlsian._proposals import Operator
 from rawlsian._restarts import check_count
 from rawlsian.operators import Rawls
