@@ -94,9 +94,9 @@ def bench_reference():
 def bench_pairs():
     """Exhaustive R2 over all 7,992,000 pairs, selection included."""
     from rawlsian import R2, R2Exhaustive, traverse
-    from rawlsian._assignment import Assignment
-    from rawlsian._problem import Problem
-    from rawlsian._traverse import select
+    from rawlsian._core.assignment import Assignment
+    from rawlsian._core.problem import Problem
+    from rawlsian._estimators.traverse import select
 
     golden = golden_case()
     problem = Problem.from_arrays(golden.X, golden.sex, max_distance=8.0)
@@ -300,7 +300,7 @@ BENCHMARKS = {
 
 
 def main(names):
-    from rawlsian._threads import n_threads
+    from rawlsian._support.threads import n_threads
 
     versions = ", ".join(
         f"{name} {importlib.metadata.version(name)}"

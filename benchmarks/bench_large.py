@@ -24,9 +24,9 @@ import numpy as np
 from sklearn.metrics import pairwise_distances_argmin_min
 
 from rawlsian import PassStep, RawlsianKMeans, open_blocks
-from rawlsian._blocks import BLOCK_SIZE, as_blocks
-from rawlsian._large import LargeProblem
-from rawlsian._placing import Rule, Sums
+from rawlsian._outofcore.placing import Rule, Sums
+from rawlsian._outofcore.problem import LargeProblem
+from rawlsian._rows.blocks import BLOCK_SIZE, as_blocks
 
 N_COLUMNS, N_CLUSTERS, N_GROUPS = 40, 10, 2
 CHUNK = 500_000

@@ -27,7 +27,7 @@ N_SAMPLES = 30
 
 def samples():
     """The samples of the study."""
-    from rawlsian.study import _data
+    from rawlsian.study import data as _data
 
     adult = _data.load()
     drawn = (s for s in _data.samples_with_the_split(adult, 0) if s is not None)
@@ -36,7 +36,8 @@ def samples():
 
 def start_of(sample, n_clusters):
     """Labels of the paper's start, or of the plain utilitarian one."""
-    from rawlsian.study import _beyond, _stages
+    from rawlsian.study import beyond as _beyond
+    from rawlsian.study import stages as _stages
 
     explored = _stages.explore(sample, n_clusters, 5000)
     start = explored.starts[_beyond.start_of(explored)]
@@ -56,7 +57,7 @@ SOLVERS = {"mean": "mean centers", "free": "free centers"}
 def bench_samples(n_clusters):
     """Gap closed on Adult samples with the paper's split."""
     from rawlsian import FairLloyd, RawlsianKMeans, group_bound, traverse
-    from rawlsian._fair import N_INIT, enough_crossings
+    from rawlsian._search.fair import N_INIT, enough_crossings
 
     methods = [*WALKS, *SOLVERS]
     lowest, seconds, steps = ({name: [] for name in methods} for _ in range(3))
@@ -190,7 +191,7 @@ def bench_small():
     """How often the optimum is found on small random data, by brute force."""
     from cases import make_case
     from rawlsian import RawlsianKMeans, proved_bound
-    from rawlsian._leximin import leximin_centers
+    from rawlsian._search.leximin import leximin_centers
     from test_kmeans import costs_of, partitions
 
     def least(case, labels, centers):

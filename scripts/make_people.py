@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 from sklearn.cluster import KMeans
 
-from rawlsian._table._columns import Roles
-from rawlsian._table._prepare import prepare
-from rawlsian._table._read import read_table
+from rawlsian._tables.columns import Roles
+from rawlsian._tables.prepare import prepare
+from rawlsian._tables.read import read_table
 
 ROWS, SEED, SEGMENTS = 1000, 0, 5
 KEPT = {

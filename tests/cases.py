@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
-from rawlsian._assignment import Assignment
-from rawlsian._problem import Problem
+from rawlsian._core.assignment import Assignment
+from rawlsian._core.problem import Problem
 from reference import Reference
 
 

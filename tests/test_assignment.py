@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cases import cases, make_case, spread
-from rawlsian import _assignment, _problem
-from rawlsian._assignment import Assignment
+from rawlsian._core import assignment as _assignment
+from rawlsian._core import problem as _problem
+from rawlsian._core.assignment import Assignment
 
 
 @given(case=cases())

@@ -10,9 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cases import cases
-from rawlsian import _block_sums
-from rawlsian._large_fit import Means, _promise
-from rawlsian._placing import Rule, Sums, add_up, assign, label, rounded, sums_of
+from rawlsian._outofcore import block_sums as _block_sums
+from rawlsian._outofcore.fit import Means, _promise
+from rawlsian._outofcore.placing import (
+    Rule,
+    Sums,
+    add_up,
+    assign,
+    label,
+    rounded,
+    sums_of,
+)
 
 
 def codes(case):

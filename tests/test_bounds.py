@@ -6,15 +6,11 @@ import numpy as np
 import pytest
 
 from cases import make_case
-from rawlsian import (
-    RawlsianKMeans,
-    _cuts,
-    _relaxation,
-    bounds,
-    group_bound,
-    proved_bound,
-)
-from rawlsian._fair import FairRuns
+from rawlsian import RawlsianKMeans, group_bound, proved_bound
+from rawlsian._search.fair import FairRuns
+from rawlsian.bounds import bound
+from rawlsian.bounds import relaxation as _relaxation
+from rawlsian.bounds import triangle_cuts as _cuts
 from test_kmeans import least_cost_of_any_partition, partitions
 
 
@@ -91,7 +87,7 @@ def test_rows_that_are_all_equal_leave_no_bound():
 def test_merging_gives_the_bound_of_all_rows_for_a_multiplier_that_is_merged():
     rng = np.random.default_rng(0)
     rows, weights = rng.normal(size=(12, 3)), rng.dirichlet(np.ones(12))
-    merged, masses, within = bounds._merge(rows, weights, 5, np.random.RandomState(0))
+    merged, masses, within = bound._merge(rows, weights, 5, np.random.RandomState(0))
     nearest = ((rows[:, None] - merged) ** 2).sum(axis=2).argmin(axis=1)
     spread = np.zeros((12, 5))
     spread[np.arange(12), nearest] = np.sqrt(weights / masses[nearest])

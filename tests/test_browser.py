@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from pages import make_page
-from rawlsian._table._write import as_cell
+from rawlsian._tables.write import as_cell
 from rawlsian.report import Attribute, page_html
 
 NO_BROWSER = "no Chromium: apt-get install chromium (Debian) or set RAWLSIAN_CHROMIUM"
@@ -383,7 +383,7 @@ def test_many_clusters_show_the_largest_flows(open_page):
 
 
 def test_labels_that_are_not_carried_cannot_be_downloaded(open_page, monkeypatch):
-    monkeypatch.setattr("rawlsian.report._labels.LIMIT", 10)
+    monkeypatch.setattr("rawlsian.report.labels.LIMIT", 10)
 
     opened = open_page(make_page())
 

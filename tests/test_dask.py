@@ -27,7 +27,7 @@ from rawlsian import (
     run_study,
     traverse,
 )
-from rawlsian import _dask as rawlsian_dask
+from rawlsian._rows import dask as rawlsian_dask
 from test_blocks import people
 
 # A connection that is closed while a worker is killed, and ports that are taken.

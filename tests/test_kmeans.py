@@ -17,16 +17,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from cases import NICE, cases, make_case
-from rawlsian import (
-    FairLloyd,
-    RawlsianKMeans,
-    _fair,
-    _kmeans,
-    group_utilities,
-    traverse,
-)
-from rawlsian._fair import FairRuns
-from rawlsian._problem import Problem
+from rawlsian import FairLloyd, RawlsianKMeans, group_utilities, traverse
+from rawlsian._core.problem import Problem
+from rawlsian._estimators import kmeans as _kmeans
+from rawlsian._search import fair as _fair
+from rawlsian._search.fair import FairRuns
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -424,7 +419,7 @@ def test_threads_and_slots_change_nothing(golden, monkeypatch):
     monkeypatch.setenv("NUMBA_NUM_THREADS", "1")
     alone = fit()
     monkeypatch.setenv("NUMBA_NUM_THREADS", "3")
-    monkeypatch.setattr("rawlsian._restarts.MOST_SLOTS", 3)
+    monkeypatch.setattr("rawlsian._search.restarts.MOST_SLOTS", 3)
 
     np.testing.assert_array_equal(fit(), alone)
 

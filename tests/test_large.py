@@ -21,7 +21,7 @@ from rawlsian import (
     open_blocks,
     traverse,
 )
-from rawlsian._large import LargeProblem
+from rawlsian._outofcore.problem import LargeProblem
 from test_blocks import FEW, people
 
 

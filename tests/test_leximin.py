@@ -8,8 +8,8 @@ from hypothesis import given, settings
 
 from cases import cases, make_case
 from rawlsian import FairLloyd, RawlsianKMeans, load_adult
-from rawlsian._fair import FairRuns, Solutions
-from rawlsian._leximin import is_better, leximin_best, leximin_centers
+from rawlsian._search.fair import FairRuns, Solutions
+from rawlsian._search.leximin import is_better, leximin_best, leximin_centers
 from reference import all_assignments
 
 # a is worst off wherever its center is; b and c share the other cluster.

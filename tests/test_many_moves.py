@@ -19,8 +19,8 @@ from rawlsian import (
     select,
     traverse,
 )
-from rawlsian._fair import FairRuns
-from rawlsian._means import best_partitions, improved
+from rawlsian._search.fair import FairRuns
+from rawlsian._search.partitions import best_partitions, improved
 
 
 def the_proposal(operator, assignment):
@@ -380,7 +380,7 @@ def test_on_adult_rawls_ends_far_above_r1_and_r2(golden):
 
 def test_on_many_rows_rawls_does_without_pairs(monkeypatch):
     case = make_case(2, 40, 4, 2)
-    monkeypatch.setattr("rawlsian.operators.MOST_MOVES", 10)
+    monkeypatch.setattr("rawlsian.operators.compositions.MOST_MOVES", 10)
 
     few = traverse(case.X, case.labels, case.groups, operator="rawls")
 

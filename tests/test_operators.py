@@ -14,15 +14,15 @@ from rawlsian import (
     AnyOf,
     Proposals,
     R2Exhaustive,
-    _r1_r2,
     kmeans_restarts,
     select,
     skyline,
     traverse,
 )
-from rawlsian._assignment import Assignment
-from rawlsian._problem import Problem
-from rawlsian.operators import get_operator
+from rawlsian._core.assignment import Assignment
+from rawlsian._core.problem import Problem
+from rawlsian.operators import r1_r2 as _r1_r2
+from rawlsian.operators.compositions import get_operator
 
 OPERATORS = ["R1", "R2", "R1+R2", "R2-exhaustive"]
 

@@ -15,9 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pages import make_page, make_way
-from rawlsian.report import Attribute, Way, _labels, page_html
-from rawlsian.report._charts import page_charts
-from rawlsian.report._data import page_data
+from rawlsian.report import Attribute, Way, page_html
+from rawlsian.report import labels as _labels
+from rawlsian.report.charts import page_charts
+from rawlsian.report.data import page_data
 
 HOSTILE = "<script>window.hacked = 1</script>"
 

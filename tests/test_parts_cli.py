@@ -15,13 +15,15 @@ from distributed import LocalCluster
 from sklearn.metrics import adjusted_rand_score
 from typer.testing import CliRunner
 
-from rawlsian._dask import ClusterError
-from rawlsian._files import WriteError, write_folder
-from rawlsian._table import _engines, _large, _parts
-from rawlsian._table._errors import TableError
-from rawlsian._table._folder import names_of
+from rawlsian._rows.dask import ClusterError
+from rawlsian._support.files import WriteError, write_folder
+from rawlsian._tables import engines as _engines
+from rawlsian._tables import large as _large
+from rawlsian._tables import parts as _parts
+from rawlsian._tables.errors import TableError
+from rawlsian._tables.folder import names_of
 from rawlsian.cli import app
-from rawlsian.cli._common import Screen
+from rawlsian.cli.common import Screen
 
 ASK = ("--sensitive", "sex", "--clusters", 3)
 FREE = ("--method", "kmeans-free")
@@ -213,7 +215,7 @@ def test_tables_tell_rows_parts_and_passes(parts, monkeypatch):
     assert "180 rows, 6 columns (Parquet, 3 parts)." in words
     assert "180 rows in 3 parts were gone over" in words
     assert "sample" not in words
-    monkeypatch.setattr("rawlsian._large.LEAST_SEARCHED", 100)
+    monkeypatch.setattr("rawlsian._outofcore.problem.LEAST_SEARCHED", 100)
     done = rawlsian("fit", parts, *ASK, *FREE, "--drop", "old")
     assert "searched on a sample, and finished on all rows." in done.stdout.replace(
         "\n", " "
@@ -528,7 +530,7 @@ def test_what_fails_on_the_way_leaves_nothing_behind(
     def full(*arguments):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("rawlsian._table._folder.LabelledPieces._table", full)
+    monkeypatch.setattr("rawlsian._tables.folder.LabelledPieces._table", full)
     done = rawlsian("fit", parts, *ASK, *FREE, "--out", tmp_path / "labels", *force)
 
     fails(done, 1, "No space left", "nothing was written")

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import assume, given
 
 from cases import cases
-from rawlsian._problem import Problem
+from rawlsian._core.problem import Problem
 
 
 def assert_same(problem, other):

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 
 from cases import NICE, UGLY, cases, is_same_partition, make_case, spread
-from rawlsian import _restarts, group_utilities, kmeans_restarts
+from rawlsian import group_utilities, kmeans_restarts
+from rawlsian._search import restarts as _restarts
 from reference import lloyd
 
 SEEDS = st.integers(0, 2**32 - 1)

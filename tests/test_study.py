@@ -25,9 +25,12 @@ from rawlsian import (
     traverse,
 )
 from rawlsian.__main__ import main
-from rawlsian._r1_r2 import admitted_pairs, admitted_singles
 from rawlsian.cli import app
-from rawlsian.study import _claims, _figures, _report, _stages
+from rawlsian.operators.r1_r2 import admitted_pairs, admitted_singles
+from rawlsian.study import claims as _claims
+from rawlsian.study import figures as _figures
+from rawlsian.study import report as _report
+from rawlsian.study import stages as _stages
 
 ROOT = Path(__file__).parent.parent
 QUICK = ["study", "--runs", "300", "--samples", "3"]

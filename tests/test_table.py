@@ -18,12 +18,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rawlsian import UnitDistanceEncoder
-from rawlsian._table._columns import Roles, Unused, Used, as_category, look_at, sort_out
-from rawlsian._table._errors import TableError, WrongUseError
-from rawlsian._table._model import Model, load_model
-from rawlsian._table._predict import identifier, predict
-from rawlsian._table._prepare import clusters_of, prepare
-from rawlsian._table._read import MISSING_TEXTS, Column, read_table
+from rawlsian._tables.columns import Roles, Unused, Used, as_category, look_at, sort_out
+from rawlsian._tables.errors import TableError, WrongUseError
+from rawlsian._tables.model import Model, load_model
+from rawlsian._tables.predict import identifier, predict
+from rawlsian._tables.prepare import clusters_of, prepare
+from rawlsian._tables.read import MISSING_TEXTS, Column, read_table
 
 PEOPLE = "age,job,sex\n20,cook,f\n30,cook,m\n40,smith,f\n50,smith,m\n"
 
@@ -514,7 +514,7 @@ def test_where_every_row_lacks_something_there_is_nothing_to_do(tmp_path):
 
 
 def test_too_large_an_encoding_is_refused_before_it_is_made(tmp_path, monkeypatch):
-    monkeypatch.setattr("rawlsian._table._prepare.MOST_BYTES", 10)
+    monkeypatch.setattr("rawlsian._tables.prepare.MOST_BYTES", 10)
 
     with pytest.raises(TableError, match="4 rows and 3 encoded columns need"):
         prepare(table_of(tmp_path, PEOPLE), Roles(("sex",)), "error")

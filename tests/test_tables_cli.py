@@ -19,10 +19,10 @@ import pytest
 from typer.testing import CliRunner
 
 from rawlsian import RawlsianKMeans
-from rawlsian._table._columns import Roles
-from rawlsian._table._methods import METHODS
-from rawlsian._table._prepare import prepare
-from rawlsian._table._read import read_table
+from rawlsian._tables.columns import Roles
+from rawlsian._tables.methods import METHODS
+from rawlsian._tables.prepare import prepare
+from rawlsian._tables.read import read_table
 from rawlsian.cli import app
 from rawlsian.metrics import audit as audit_arrays
 
@@ -673,7 +673,7 @@ def test_debug_shows_the_traceback(tmp_path):
 
 
 def test_ctrl_c_keeps_what_was_reached(tmp_path, monkeypatch):
-    from rawlsian import _traverse
+    from rawlsian._estimators import traverse as _traverse
 
     select, calls = _traverse.select, []
 
@@ -716,7 +716,7 @@ def test_ctrl_c_before_there_is_anything_writes_nothing(tmp_path, monkeypatch):
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rawlsian._table._analysis.plain", interrupted)
+    monkeypatch.setattr("rawlsian._tables.analysis.plain", interrupted)
 
     done = fit(tmp_path, few_people(tmp_path))
 
@@ -847,7 +847,7 @@ def test_whole_numbers_of_parquet_come_back_whole(tmp_path):
 def test_the_trade_off_of_a_sample_has_no_point_that_another_beats(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("rawlsian._table._analysis.FRONTIER_ROWS", 100)
+    monkeypatch.setattr("rawlsian._tables.analysis.FRONTIER_ROWS", 100)
     page = tmp_path / "page.html"
 
     done = rawlsian(
@@ -895,7 +895,7 @@ def test_a_mistake_of_ours_is_told_as_one(tmp_path, monkeypatch):
     def broken(*arguments):
         raise ValueError("shapes differ")
 
-    monkeypatch.setattr("rawlsian._table._analysis.plain", broken)
+    monkeypatch.setattr("rawlsian._tables.analysis.plain", broken)
 
     fails(fit(tmp_path, few_people(tmp_path)), 1, "shapes differ", "should not happen")
 
@@ -904,7 +904,7 @@ def test_too_little_memory_is_told(tmp_path, monkeypatch):
     def hungry(*arguments):
         raise MemoryError
 
-    monkeypatch.setattr("rawlsian._table._analysis.plain", hungry)
+    monkeypatch.setattr("rawlsian._tables.analysis.plain", hungry)
 
     fails(fit(tmp_path, few_people(tmp_path)), 1, "not enough memory")
 

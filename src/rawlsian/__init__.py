@@ -22,18 +22,15 @@ if TYPE_CHECKING:
         report,
         study,
     )
-    from rawlsian._assignment import Assignment
-    from rawlsian._blocks import Blocks, open_blocks
-    from rawlsian._fair import PassStep, SearchStep
-    from rawlsian._frontier import Frontier, frontier
-    from rawlsian._kmeans import FairLloyd, RawlsianKMeans
-    from rawlsian._large_walk import LargeTrajectory
-    from rawlsian._many_moves import Batch, Relocate
-    from rawlsian._postprocessor import RawlsianPostprocessor
-    from rawlsian._proposals import Operator, Proposals, select
-    from rawlsian._r1_r2 import R1, R2, R2Exhaustive
-    from rawlsian._restarts import Restarts, kmeans_restarts
-    from rawlsian._traverse import Operation, Step, Trajectory, traverse
+    from rawlsian._core.assignment import Assignment
+    from rawlsian._estimators.kmeans import FairLloyd, RawlsianKMeans
+    from rawlsian._estimators.postprocessor import RawlsianPostprocessor
+    from rawlsian._estimators.traverse import Operation, Step, Trajectory, traverse
+    from rawlsian._outofcore.walk import LargeTrajectory
+    from rawlsian._rows.blocks import Blocks, open_blocks
+    from rawlsian._search.fair import PassStep, SearchStep
+    from rawlsian._search.frontier import Frontier, frontier
+    from rawlsian._search.restarts import Restarts, kmeans_restarts
     from rawlsian.bounds import Bound, BoundStep, group_bound, proved_bound
     from rawlsian.datasets import load_adult
     from rawlsian.metrics import (
@@ -46,6 +43,9 @@ if TYPE_CHECKING:
         utility_ratio,
     )
     from rawlsian.operators import AnyOf, FirstOf, Rawls
+    from rawlsian.operators.many_moves import Batch, Relocate
+    from rawlsian.operators.proposals import Operator, Proposals, select
+    from rawlsian.operators.r1_r2 import R1, R2, R2Exhaustive
     from rawlsian.plotting import (
         plot_bound,
         plot_crosshairs,
@@ -119,16 +119,16 @@ __all__ = [
 ]
 
 _HOMES = {
-    "_assignment": ["Assignment"],
-    "_blocks": ["Blocks", "open_blocks"],
-    "_fair": ["PassStep", "SearchStep"],
-    "_frontier": ["Frontier", "frontier"],
-    "_kmeans": ["FairLloyd", "RawlsianKMeans"],
-    "_large_walk": ["LargeTrajectory"],
-    "_postprocessor": ["RawlsianPostprocessor"],
-    "_proposals": ["select"],
-    "_restarts": ["Restarts", "kmeans_restarts"],
-    "_traverse": ["Operation", "Step", "Trajectory", "traverse"],
+    "_core.assignment": ["Assignment"],
+    "_rows.blocks": ["Blocks", "open_blocks"],
+    "_search.fair": ["PassStep", "SearchStep"],
+    "_search.frontier": ["Frontier", "frontier"],
+    "_estimators.kmeans": ["FairLloyd", "RawlsianKMeans"],
+    "_outofcore.walk": ["LargeTrajectory"],
+    "_estimators.postprocessor": ["RawlsianPostprocessor"],
+    "operators.proposals": ["select"],
+    "_search.restarts": ["Restarts", "kmeans_restarts"],
+    "_estimators.traverse": ["Operation", "Step", "Trajectory", "traverse"],
     "bounds": ["Bound", "BoundStep", "group_bound", "proved_bound"],
     "datasets": ["load_adult"],
     "metrics": [
@@ -168,7 +168,7 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES and not name.startswith("_"):
+    if name in _HOMES and name.isidentifier() and not name.startswith("_"):
         return import_module(f"rawlsian.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'rawlsian' has no attribute {name!r}")

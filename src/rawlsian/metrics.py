@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-from rawlsian._assignment import Assignment
-from rawlsian._blocks import as_blocks, refuse_blocks
-from rawlsian._large import LargeProblem
-from rawlsian._large_audit import Served, served
-from rawlsian._problem import MaxDistance, Problem
+from rawlsian._core.assignment import Assignment
+from rawlsian._core.problem import MaxDistance, Problem
+from rawlsian._outofcore.audit import Served, served
+from rawlsian._outofcore.problem import LargeProblem
+from rawlsian._rows.blocks import as_blocks, refuse_blocks
 
 __all__ = [
     "Audit",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rawlsian._groups import encode_values, frame_columns, is_missing
+from rawlsian._rows.groups import encode_values, frame_columns, is_missing
 
 __all__ = ["UnitDistanceEncoder"]
 

@@ -7,10 +7,7 @@ from typing import Annotated
 import typer
 
 from rawlsian._version import __version__
-from rawlsian.cli._audit import audit
-from rawlsian.cli._fit import fit
-from rawlsian.cli._predict import predict
-from rawlsian.cli._study import study
+from rawlsian.cli import audit, fit, predict, study
 
 __all__ = ["app"]
 
@@ -50,5 +47,5 @@ def main(
         typer.echo(context.get_help())
 
 
-for command in (audit, fit, predict, study):
+for command in (audit.audit, fit.fit, predict.predict, study.study):
     app.command()(command)

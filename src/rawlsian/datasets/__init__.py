@@ -1,5 +1,5 @@
 """Data sets that come with the package."""
 
-from rawlsian.datasets._adult import load_adult
+from rawlsian.datasets.adult import load_adult
 
 __all__ = ["load_adult"]

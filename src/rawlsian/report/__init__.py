@@ -6,9 +6,9 @@ a ``Page``; ``page_html`` makes the file's text of that.
 
 from __future__ import annotations
 
-from rawlsian.report._contents import Attribute, Page, Way
-from rawlsian.report._ways import frontier_labels, frontier_way, trajectory_way
-from rawlsian.report._write import page_html
+from rawlsian.report.contents import Attribute, Page, Way
+from rawlsian.report.ways import frontier_labels, frontier_way, trajectory_way
+from rawlsian.report.write import page_html
 
 __all__ = [
     "Attribute",

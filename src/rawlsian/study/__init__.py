@@ -20,17 +20,19 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rawlsian._files import write_whole
-from rawlsian._jobs import in_order
+from rawlsian._support.files import write_whole
+from rawlsian._support.jobs import in_order
 from rawlsian._version import __version__
 from rawlsian.plotting import require_matplotlib
 from rawlsian.report import page_html
-from rawlsian.report._write import require_altair
-from rawlsian.study import _beyond, _data, _stages
-from rawlsian.study._claims import PAPER_ITERATIONS, check_claims
-from rawlsian.study._page import study_page
-from rawlsian.study._report import write_report
-from rawlsian.study._stages import FILTERED, OPERATORS, UNFILTERED, Explored
+from rawlsian.report.write import require_altair
+from rawlsian.study import beyond as _beyond
+from rawlsian.study import data as _data
+from rawlsian.study import stages as _stages
+from rawlsian.study.claims import PAPER_ITERATIONS, check_claims
+from rawlsian.study.page import study_page
+from rawlsian.study.report import write_report
+from rawlsian.study.stages import FILTERED, OPERATORS, UNFILTERED, Explored
 
 __all__ = ["OutputFolderError", "Progress", "StudyConfig", "run_study"]
 
@@ -339,7 +341,7 @@ class _Folder:
 
     def save(self, results: dict[str, Any]) -> None:
         """Write what there is after a stage; what is of an earlier run goes."""
-        from rawlsian.study._figures import FIGURES, draw
+        from rawlsian.study.figures import FIGURES, draw
 
         stage = len(results["stages_finished"])
         for name, first_stage in FIGURES.items():

@@ -1,0 +1,1 @@
+"""Problem, assignment, cluster sums and move costs."""

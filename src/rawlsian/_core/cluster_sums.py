@@ -1,0 +1,193 @@
+"""The sums that a clustering is described by, compiled, and what they are made of.
+
+Letters as in the paper: row i has group g, weight w and sits in cluster c. Rows are
+read as x = X[i] - shift. Per group and cluster we keep counts n = sum w, sums
+S = sum w x, squares Q = sum w |x|^2; per cluster mass N = sum_g n, mean m = S / N.
+
+Sums run in one fixed order, as in ``_kernels``. Numba's cache looks at the file of a
+function only, so that no compiled function of another file is called.
+"""
+
+import numpy as np
+
+from rawlsian._core.move_costs import _njit
+
+# --- Rows ---
+
+
+@_njit
+def column_moments(X, weights):
+    """Weighted mean and variance of each column of X."""
+    n_samples, n_features = X.shape
+    mean, variance = np.zeros(n_features), np.zeros(n_features)
+    total = weights.sum()
+    for i in range(n_samples):
+        for j in range(n_features):
+            mean[j] += weights[i] * X[i, j]
+    mean /= total
+    for i in range(n_samples):
+        for j in range(n_features):
+            variance[j] += weights[i] * (X[i, j] - mean[j]) ** 2
+    return mean, variance / total
+
+
+@_njit
+def squared_norms(X, shift, norms, start, stop):
+    """norms[i] = |X[i] - shift|^2.  OUT: norms[start:stop]."""
+    for i in range(start, stop):
+        total = 0.0
+        for j in range(X.shape[1]):
+            value = X[i, j] - shift[j]
+            total += value * value
+        norms[i] = total
+
+
+@_njit
+def nearest_centers(X, centers, labels, distances, start, stop):
+    """Nearest center of each row from start to stop; ties go to the lower.
+
+    OUT: labels, distances (squared), at these rows.
+    """
+    n_clusters, n_features = centers.shape
+    for i in range(start, stop):
+        distances[i] = np.inf
+        for c in range(n_clusters):
+            distance = 0.0
+            for j in range(n_features):
+                distance += (X[i, j] - centers[c, j]) ** 2
+            if distance < distances[i]:
+                labels[i], distances[i] = c, distance
+
+
+# --- Statistics ---
+
+
+@_njit
+def add_row(
+    X, shift, norms, weights, groups, i, c, sign, members, counts, sums, squares
+):
+    """Add (sign = 1) row i to cluster c, or take it out (sign = -1).
+
+    OUT: members, counts, sums, squares.
+    """
+    g = groups[i]
+    w = sign * weights[i]
+    if weights[i] > 0.0:
+        members[c] += sign
+    counts[c, g] += w
+    squares[c, g] += w * norms[i]
+    for j in range(X.shape[1]):
+        sums[c, g, j] += w * (X[i, j] - shift[j])
+
+
+@_njit
+def accumulate(
+    X, shift, norms, weights, groups, labels, members, counts, sums, squares
+):
+    """Sum up all rows afresh.  OUT: members, counts, sums, squares."""
+    members[:] = 0
+    counts[:] = 0.0
+    sums[:] = 0.0
+    squares[:] = 0.0
+    for i in range(X.shape[0]):
+        c = labels[i]
+        add_row(
+            X, shift, norms, weights, groups, i, c, 1, members, counts, sums, squares
+        )
+
+
+@_njit
+def fault_in_moves(examples, targets, labels, weights, members):
+    """Position of the first move that may not be made and why, or (-1, 0).
+
+    Why: 1 no such example, 2 no such cluster, 3 the example is named twice,
+    4 its cluster would be empty in the end.
+    """
+    n_samples, n_clusters = labels.shape[0], members.shape[0]
+    is_named = np.zeros(n_samples, np.bool_)
+    left = members.copy()
+    for move in range(examples.shape[0]):
+        i, target = examples[move], targets[move]
+        if i < 0 or i >= n_samples:
+            return move, 1
+        if target < 0 or target >= n_clusters:
+            return move, 2
+        if is_named[i]:
+            return move, 3
+        is_named[i] = True
+        if weights[i] > 0.0:
+            left[labels[i]] -= 1
+            left[target] += 1
+    for move in range(examples.shape[0]):
+        if left[labels[examples[move]]] == 0:
+            return move, 4
+    return -1, 0
+
+
+@_njit
+def reassign(
+    X, shift, norms, weights, groups, examples, targets,
+    labels, members, counts, sums, squares, is_changed, sources,
+):  # fmt: skip
+    """Move each example to its target and mark the clusters that this touches.
+
+    OUT: labels, members, counts, sums, squares, is_changed; sources, the clusters
+    that the examples were in.
+    """
+    is_changed[:] = False
+    for move in range(examples.shape[0]):
+        i = examples[move]
+        source, target = labels[i], targets[move]
+        sources[move] = source
+        labels[i] = target
+        is_changed[source] = is_changed[target] = True
+        add_row(
+            X, shift, norms, weights, groups, i, source, -1,
+            members, counts, sums, squares,
+        )  # fmt: skip
+        add_row(
+            X, shift, norms, weights, groups, i, target, 1,
+            members, counts, sums, squares,
+        )  # fmt: skip
+
+
+@_njit
+def summarise(
+    counts, sums, squares, group_sizes, max_distance, is_changed,
+    mass, mean_norms, mean_dots, costs, utilities,
+):  # fmt: skip
+    """What follows from the sums of the changed clusters, and the group utilities.
+
+    mass = N, mean_norms = m.m, mean_dots[g] = m.S[g] and
+    costs[g] = sum over the members of g of w |x - m|^2 = Q - 2 m.S[g] + n[g] m.m;
+    utilities[g] = delta - sum_c costs[c, g] / N_g.
+    OUT: mass, mean_norms, mean_dots, costs at these clusters; utilities.
+    """
+    n_clusters, n_groups, n_features = sums.shape
+    mean = np.empty(n_features)
+    for c in range(n_clusters):
+        if not is_changed[c]:
+            continue
+        mass[c] = 0.0
+        mean[:] = 0.0
+        for g in range(n_groups):
+            mass[c] += counts[c, g]
+            for j in range(n_features):
+                mean[j] += sums[c, g, j]
+        norm = 0.0
+        for j in range(n_features):
+            mean[j] /= mass[c]
+            norm += mean[j] * mean[j]
+        mean_norms[c] = norm
+        for g in range(n_groups):
+            product = 0.0
+            for j in range(n_features):
+                product += mean[j] * sums[c, g, j]
+            mean_dots[c, g] = product
+            cost = squares[c, g] - 2 * product + counts[c, g] * norm
+            costs[c, g] = max(cost, 0.0)  # rounding can leave -1e-17
+    for g in range(n_groups):
+        total = 0.0
+        for c in range(n_clusters):
+            total += costs[c, g]
+        utilities[g] = max_distance - total / group_sizes[g]

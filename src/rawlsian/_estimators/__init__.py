@@ -1,0 +1,1 @@
+"""traverse, RawlsianPostprocessor, RawlsianKMeans and FairLloyd."""

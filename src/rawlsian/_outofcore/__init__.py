@@ -1,0 +1,1 @@
+"""The same problem for rows that do not fit into memory."""

@@ -1,0 +1,339 @@
+"""One pass over a block of rows, compiled: who is nearest to what, and the sums.
+
+Letters are those of ``_sums``: row i has group g and weight w, sits in cluster c and is
+read as x = X[i] - shift. X may be float32; every sum is of float64 numbers and keeps
+what each addition loses beside it (Knuth's two-sum), in an array of twice the length:
+``[0]`` the sum, ``[1]`` what it lost. So a sum has about twice the digits of a float
+whatever the order, and hardly depends on how rows were cut into blocks.
+
+Numba's cache looks at the file of a function only, so that no compiled function of
+another file is called.
+"""
+
+import numpy as np
+
+from rawlsian._core.move_costs import _njit
+
+# Rows that are compared with all centers at a time: their numbers stay in the cache.
+ROWS_A_TILE = 64
+
+
+@_njit
+def add(total, lost, value):
+    """Total + value, and what is lost in total by that."""
+    after = total + value
+    grown = after - total
+    return after, lost + ((total - (after - grown)) + (value - grown))
+
+
+@_njit
+def transpose(X, start, n_rows, tile):
+    """Rows from start as columns.  OUT: tile[:, :n_rows], the rest being zero."""
+    for j in range(X.shape[1]):
+        for r in range(n_rows):
+            tile[j, r] = X[start + r, j]
+        for r in range(n_rows, ROWS_A_TILE):
+            tile[j, r] = 0.0
+
+
+@_njit
+def nearest_in_tile(tile, centers, offsets, scores, best, nearest):
+    """The center with the lowest |x - center|^2 + offset; ties go to the lower.
+
+    OUT: best, that number, and nearest; scores is room for it.
+    """
+    n_clusters, n_features = centers.shape
+    best[:] = np.inf
+    for c in range(n_clusters):
+        scores[:] = offsets[c]
+        for j in range(n_features):
+            center, column = centers[c, j], tile[j]
+            for r in range(ROWS_A_TILE):
+                difference = column[r] - center
+                scores[r] += difference * difference
+        for r in range(ROWS_A_TILE):
+            nearest[r] = c if scores[r] < best[r] else nearest[r]
+            best[r] = scores[r] if scores[r] < best[r] else best[r]
+
+
+@_njit
+def add_row(X, i, c, g, w, shift, members, counts, sums, squares):
+    """Add row i to cluster c, or take it out (w < 0).
+
+    OUT: members, counts, sums, squares.
+    """
+    members[c, g] += 1 if w > 0.0 else -1
+    total, lost, norm = sums[0, c, g], sums[1, c, g], 0.0
+    for j in range(X.shape[1]):
+        value = X[i, j] - shift[j]
+        norm += value * value
+        total[j], lost[j] = add(total[j], lost[j], w * value)
+    counts[0, c, g], counts[1, c, g] = add(counts[0, c, g], counts[1, c, g], w)
+    squares[0, c, g], squares[1, c, g] = add(
+        squares[0, c, g], squares[1, c, g], w * norm
+    )
+
+
+@_njit
+def weight_of(weights, i):
+    """The weight of row i; one weight alone is that of every row."""
+    return weights[i] if weights.shape[0] > 1 else weights[0]
+
+
+@_njit
+def nearest_rows(X, start, n_rows, centers, offsets, tile, scores, best, nearest):
+    """The nearest center of each set for some rows.  OUT: best, nearest, by set."""
+    transpose(X, start, n_rows, tile)
+    for s in range(centers.shape[0]):
+        nearest_in_tile(tile, centers[s], offsets[s], scores, best[s], nearest[s])
+
+
+@_njit
+def room_for(centers):
+    """A tile, scores, best and nearest."""
+    n_sets, _, n_features = centers.shape
+    return (
+        np.empty((n_features, ROWS_A_TILE)),
+        np.empty(ROWS_A_TILE),
+        np.empty((n_sets, ROWS_A_TILE)),
+        np.zeros((n_sets, ROWS_A_TILE), np.int32),
+    )
+
+
+@_njit
+def assign_rows(
+    X, groups, weights, centers, offsets, shift, members, counts, sums, squares, costs
+):
+    """Put each row in the cluster of the nearest center, and sum up.
+
+    Centers and offsets are one set for everyone, or one for each group; an offset adds
+    to the squared distance. Costs are those squared distances, offsets included.
+    OUT: by cluster and group members (rows with weight), counts, sums, squares; by
+    group costs.
+    """
+    tile, scores, best, nearest = room_for(centers)
+    n_sets = centers.shape[0]
+    for start in range(0, X.shape[0], ROWS_A_TILE):
+        n_rows = min(ROWS_A_TILE, X.shape[0] - start)
+        nearest_rows(X, start, n_rows, centers, offsets, tile, scores, best, nearest)
+        for r in range(n_rows):
+            i = start + r
+            g, w = groups[i], weight_of(weights, i)
+            s = g if n_sets > 1 else 0
+            if w > 0.0:
+                costs[0, g], costs[1, g] = add(costs[0, g], costs[1, g], w * best[s, r])
+                add_row(
+                    X, i, nearest[s, r], g, w, shift, members, counts, sums, squares
+                )
+
+
+@_njit
+def label_rows(X, groups, centers, offsets, labels):
+    """The clusters that assign_rows puts rows in.  OUT: labels."""
+    tile, scores, best, nearest = room_for(centers)
+    n_sets = centers.shape[0]
+    for start in range(0, X.shape[0], ROWS_A_TILE):
+        n_rows = min(ROWS_A_TILE, X.shape[0] - start)
+        nearest_rows(X, start, n_rows, centers, offsets, tile, scores, best, nearest)
+        for r in range(n_rows):
+            s = groups[start + r] if n_sets > 1 else 0
+            labels[start + r] = nearest[s, r]
+
+
+@_njit
+def add_rows(X, groups, weights, labels, shift, members, counts, sums, squares):
+    """Sum up rows whose clusters are known.
+
+    OUT: members (rows with weight), counts, sums, squares, by cluster and group.
+    """
+    for i in range(X.shape[0]):
+        w = weight_of(weights, i)
+        if w > 0.0:
+            add_row(
+                X, i, labels[i], groups[i], w, shift, members, counts, sums, squares
+            )
+
+
+@_njit
+def look_at(X, lowest, highest):
+    """Row and column of the first number that is not finite, or (-1, -1).
+
+    OUT: lowest, highest of each column.
+    """
+    for i in range(X.shape[0]):
+        for j in range(X.shape[1]):
+            value = X[i, j]
+            if not np.isfinite(value):
+                return i, j
+            lowest[j] = min(lowest[j], value)
+            highest[j] = max(highest[j], value)
+    return -1, -1
+
+
+@_njit
+def add_weights(groups, weights, members, sizes):
+    """Count rows that have weight, and add it up.  OUT: members, sizes, by group."""
+    for i in range(groups.shape[0]):
+        g, w = groups[i], weight_of(weights, i)
+        if w > 0.0:
+            members[g] += 1
+            sizes[0, g], sizes[1, g] = add(sizes[0, g], sizes[1, g], w)
+
+
+@_njit
+def add_spread(X, groups, weights, labels, centers, spread):
+    """Sums of what tells how far the members of a group differ in what they cost.
+
+    OUT: spread, by cluster and group: sums of w d, of w^2, w^2 d and w^2 d^2, where d
+    is the squared distance to the center of the row's cluster.
+    """
+    for i in range(X.shape[0]):
+        w, c, g, distance = weight_of(weights, i), labels[i], groups[i], 0.0
+        if not w > 0.0:
+            continue
+        for j in range(X.shape[1]):
+            difference = X[i, j] - centers[c, j]
+            distance += difference * difference
+        term = w * w
+        total, lost = spread[0, c, g], spread[1, c, g]
+        total[0], lost[0] = add(total[0], lost[0], w * distance)
+        for power in range(1, 4):
+            total[power], lost[power] = add(total[power], lost[power], term)
+            term *= distance
+
+
+# --- Batches ---
+
+
+@_njit
+def entry_costs(w, mass, count, norm, product, is_own):
+    """Change of a group's cost when a row enters a cluster, and of everyone's.
+
+    With d = x - m, norm = |d|^2 and product = d.(S_g - n_g m); the mean moves by t d,
+    t = w / (N + w). The row may be of that group (is_own). Leaving is entering with
+    weight -w.
+    """
+    t = w / (mass + w)
+    change = t * (count * t * norm - 2.0 * product)
+    if is_own:
+        change += w * (1.0 - t) * (1.0 - t) * norm
+    return change, w * mass / (mass + w) * norm
+
+
+@_njit
+def step_on_ladder(value, n_steps, first):
+    """Place of a positive number on a ladder, sixteen steps of which double it.
+
+    The step of 1 is the one called first; below the ladder is its foot, above its top.
+    """
+    place = int(np.floor(16.0 * np.log2(value))) + first
+    return min(max(place, 0), n_steps - 1)
+
+
+@_njit
+def best_moves(
+    X, groups, weights, labels, lag, means, mass, members, counts, excess, least_gain,
+    least_loss, most_gain, n_steps, targets, steps,
+):  # fmt: skip
+    """The move of each row that the least advantaged group (lag) gains most by.
+
+    That is per unit of what the others lose. Excess is S_g - n_g m.
+    OUT: targets; steps, the place of the rate on a ladder of n_steps around a rate of
+    1. Where nobody loses, it is that of the gain on a second ladder of n_steps above
+    it, whose top is most_gain. -1 if no move will do.
+    """
+    n_clusters, n_features = means.shape
+    tile = np.empty((n_features, ROWS_A_TILE))
+    norms = np.empty((n_clusters, ROWS_A_TILE))
+    products = np.empty((n_clusters, ROWS_A_TILE))
+    for start in range(0, X.shape[0], ROWS_A_TILE):
+        n_rows = min(ROWS_A_TILE, X.shape[0] - start)
+        transpose(X, start, n_rows, tile)
+        for c in range(n_clusters):
+            norm, product = norms[c], products[c]
+            norm[:] = 0.0
+            product[:] = 0.0
+            for j in range(n_features):
+                mean, pull, column = means[c, j], excess[c, lag, j], tile[j]
+                for r in range(ROWS_A_TILE):
+                    difference = column[r] - mean
+                    norm[r] += difference * difference
+                    product[r] += difference * pull
+        for r in range(n_rows):
+            i = start + r
+            a, w, is_own = labels[i], weight_of(weights, i), groups[i] == lag
+            targets[i], steps[i] = a, -1
+            if not w > 0.0 or members[a] < 2:
+                continue
+            leave, leave_all = entry_costs(
+                -w, mass[a], counts[a, lag], norms[a, r], products[a, r], is_own
+            )
+            best_rate = best_gain = 0.0
+            for c in range(n_clusters):
+                if c == a:
+                    continue
+                enter, enter_all = entry_costs(
+                    w, mass[c], counts[c, lag], norms[c, r], products[c, r], is_own
+                )
+                gain = -(enter + leave)
+                if not gain > least_gain:
+                    continue
+                loss = enter_all + leave_all + gain
+                rate = gain / loss if loss > least_loss else np.inf
+                if rate > best_rate or (rate == best_rate and gain > best_gain):
+                    best_rate, best_gain, targets[i] = rate, gain, c
+            if best_rate == np.inf:
+                share = best_gain / most_gain
+                steps[i] = n_steps + step_on_ladder(share, n_steps, n_steps - 1)
+            elif best_rate > 0.0:
+                steps[i] = step_on_ladder(best_rate, n_steps, n_steps // 2)
+
+
+@_njit
+def add_promises(
+    X, groups, weights, labels, targets, steps, means, mass, counts, excess,
+    n_moves, promised,
+):  # fmt: skip
+    """What moves promise, by the step of the ladder that their rate is on.
+
+    OUT: n_moves; promised, the sums of what they cost each group.
+    """
+    for i in range(X.shape[0]):
+        step, w = steps[i], weight_of(weights, i)
+        if step < 0:
+            continue
+        n_moves[step] += 1
+        for g in range(counts.shape[1]):
+            change, is_own = 0.0, groups[i] == g
+            for c, weight in ((labels[i], -w), (targets[i], w)):
+                norm = product = 0.0
+                for j in range(X.shape[1]):
+                    difference = X[i, j] - means[c, j]
+                    norm += difference * difference
+                    product += difference * excess[c, g, j]
+                change += entry_costs(
+                    weight, mass[c], counts[c, g], norm, product, is_own
+                )[0]
+            promised[0, step, g], promised[1, step, g] = add(
+                promised[0, step, g], promised[1, step, g], change
+            )
+
+
+@_njit
+def add_moves(
+    X, groups, weights, labels, targets, tiers, shift, members, counts, sums, squares
+):
+    """What moves change of the sums, by tier; a tier of -1 says that a row stays.
+
+    OUT: members, counts, sums, squares, each with the tier first.
+    """
+    for i in range(X.shape[0]):
+        t, g, w = tiers[i], groups[i], weight_of(weights, i)
+        if t < 0:
+            continue
+        add_row(
+            X, i, labels[i], g, -w, shift, members[t], counts[t], sums[t], squares[t]
+        )
+        add_row(
+            X, i, targets[i], g, w, shift, members[t], counts[t], sums[t], squares[t]
+        )

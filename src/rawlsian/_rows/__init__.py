@@ -1,0 +1,1 @@
+"""Rows and their groups, in memory, in files and on Dask workers."""

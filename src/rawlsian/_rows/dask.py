@@ -1,0 +1,329 @@
+"""Blocks that Dask has: on this machine's threads, or on the workers of a client.
+
+A pass is one task a block. Rows, groups and labels stay where Dask keeps them; what
+comes back are sums. A block that was lost with a worker is made again by Dask, from
+what it was made of, and comes out the same.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import Any
+
+import dask
+import numpy as np
+from scipy.sparse import issparse
+
+from rawlsian._rows.blocks import Blocks, Column, as_floats, check_is_column
+from rawlsian._rows.groups import keep_types, refuse_mask
+
+# Seconds between looks whether there are workers, and how many to wait for one where
+# there is none, unless Dask's configuration has another number under this name.
+LOOK_EVERY, PATIENCE = 1.0, 60.0
+PATIENCE_KEY = "rawlsian.no-workers-timeout"
+
+
+GONE = (
+    "the Dask cluster is gone, or the rows that it had were cancelled; start another, "
+    "or load them anew, and run this again."
+)
+
+
+class ClusterError(RuntimeError):
+    """The Dask cluster could not do the work."""
+
+
+class DaskBlocks(Blocks):
+    """The chunks of a Dask array, or the partitions of a Dask frame.
+
+    Attributes
+    ----------
+    rows : list of Delayed
+        What becomes the rows of each block.
+    """
+
+    def __init__(
+        self, rows: Sequence[Any], n_features: int, feature_names: list[str] | None
+    ) -> None:
+        self.rows = list(rows)
+        self.n_features = n_features
+        self.feature_names = feature_names
+        self.n_blocks = len(self.rows)
+        self._lengths: list[int] | None = None
+
+    @classmethod
+    def of(cls, X: Any) -> DaskBlocks:
+        """Those of an array of two dimensions, or of a frame of numbers."""
+        if _is_frame(X):
+            wrong = [n for n, kind in X.dtypes.items() if not _is_numeric(kind)]
+            if wrong:
+                raise ValueError(
+                    f"column {wrong[0]!r} of X is not numeric ({X.dtypes[wrong[0]]}); "
+                    "encode it first, or leave it out."
+                )
+            names = list(X.columns)
+            are_texts = all(isinstance(name, str) for name in names)
+            rows = _delayed_frame(X)
+            return cls(rows, len(names), names if are_texts else None)
+        shape: tuple[float, ...] = getattr(X, "shape", ())
+        kind = getattr(X, "dtype", np.dtype("O"))
+        if len(shape) != 2 or np.isnan(shape[1]) or kind.kind not in "fiub":
+            raise ValueError(
+                "X must be a Dask array of two dimensions or a Dask frame, of numbers, "
+                f"found {type(X).__name__} of shape {shape} and type {kind}."
+            )
+        X = X.rechunk({1: -1})
+        blocks = cls(X.to_delayed().ravel(), int(shape[1]), None)
+        if not np.isnan(shape[0]):
+            blocks._lengths = [int(n) for n in X.chunks[0]]
+        return blocks
+
+    def run(
+        self,
+        function: Callable[..., Any],
+        columns: Sequence[Column],
+        *shared: Any,
+        has_rows: bool = True,
+    ) -> Iterator[Any]:
+        """Call it where the blocks are, and fetch what comes of it."""
+        return iter(_compute(self._tasks(function, columns, shared, has_rows)))
+
+    def keep(
+        self,
+        function: Callable[..., Any],
+        columns: Sequence[Column],
+        *shared: Any,
+        has_rows: bool = True,
+    ) -> Column:
+        """Call it where the blocks are, and leave there what comes of it."""
+        with _one_sentence():
+            tasks = self._tasks(function, columns, shared, has_rows)
+            return list(dask.persist(*tasks))
+
+    def later(
+        self, function: Callable[..., Any], columns: Sequence[Column], *shared: Any
+    ) -> Column:
+        """Call it when Dask is asked for what comes of it."""
+        return self._tasks(function, columns, shared, has_rows=True)
+
+    def _tasks(
+        self,
+        function: Callable[..., Any],
+        columns: Sequence[Column],
+        shared: tuple[Any, ...],
+        has_rows: bool,
+    ) -> list[Any]:
+        call = dask.delayed(_call, pure=False, traverse=False)
+        # Sent once, not with every task.
+        same = dask.delayed(shared, pure=False, traverse=False)
+        return [
+            call(
+                function,
+                same,
+                self.rows[b] if has_rows else None,
+                *(column[b] for column in columns),
+            )
+            for b in range(self.n_blocks)
+        ]
+
+    def columns_of(self, values: Any, argument: str) -> Column:
+        """A Dask series, frame or array block by block, or an array that is cut up."""
+        if isinstance(values, str):
+            raise ValueError(
+                f"{argument} is the text {values!r}; give the column itself, as "
+                f"frame[{values!r}]."
+            )
+        if _is_frame(values) or hasattr(values, "to_delayed"):
+            return self._delayed(values, argument)
+        check_is_column(values, argument)
+        array = getattr(values, "iloc", np.asarray(keep_types(values)))
+        lengths = self.lengths
+        if len(values) != sum(lengths):
+            raise ValueError(
+                f"{argument} has {len(values):,} rows, but X has {sum(lengths):,}; "
+                "give one value for each row of X."
+            )
+        ends = np.cumsum([0, *lengths])
+        return [
+            dask.delayed(array[start:stop], pure=False, traverse=False)
+            for start, stop in pairwise(ends)
+        ]
+
+    def _delayed(self, values: Any, argument: str) -> Column:
+        """The blocks of a Dask collection, which must be cut as the rows are."""
+        if hasattr(values, "rechunk"):
+            chunks: dict[int, Any] = {1: -1} if values.ndim == 2 else {}
+            if not np.isnan(values.shape[0]):
+                if values.shape[0] != sum(self.lengths):
+                    raise ValueError(
+                        f"{argument} has {values.shape[0]:,} rows, but X has "
+                        f"{sum(self.lengths):,}; give one value for each row of X."
+                    )
+                chunks[0] = tuple(self.lengths)
+            values = values.rechunk(chunks)
+        is_frame = hasattr(values, "npartitions") and hasattr(values, "divisions")
+        found = _delayed_frame(values) if is_frame else np.ravel(values.to_delayed())
+        found = list(found)
+        if len(found) != self.n_blocks:
+            raise ValueError(
+                f"{argument} has {len(found)} partitions, but X has {self.n_blocks}; "
+                "take both from one frame, or make their partitions alike."
+            )
+        return found
+
+    @property
+    def lengths(self) -> list[int]:
+        """Rows of each block, counted if they are not known."""
+        if self._lengths is None:
+            self._lengths = list(self.run(len, []))
+        return self._lengths
+
+    def join(
+        self, column: Column, dtype: Any, lengths: Sequence[int] | None = None,
+        width: int | None = None,
+    ) -> Any:  # fmt: skip
+        """A Dask array, chunked as the rows are."""
+        import dask.array as da
+
+        lengths = self._lengths if lengths is None else lengths
+        unknown = float("nan")
+        parts = [
+            da.from_delayed(
+                value,
+                (
+                    unknown if lengths is None else lengths[b],
+                    *([] if width is None else [width]),
+                ),
+                dtype,
+            )
+            for b, value in enumerate(column)
+        ]
+        return da.concatenate(parts, allow_unknown_chunksizes=True)
+
+    def name_row(self, block: int, row: int) -> str:
+        """The partition, and the row in it."""
+        return f"row {row:,} of partition {block}"
+
+
+def _is_frame(X: Any) -> bool:
+    return hasattr(X, "columns") and hasattr(X, "npartitions")
+
+
+def _delayed_frame(frame: Any) -> Any:
+    """The partitions as the user sees them.
+
+    Optimised, Dask reads several Parquet files at once, how many depends on the
+    columns: the rows and their groups would not go together.
+    """
+    return frame.to_delayed(optimize_graph=False)
+
+
+def _is_numeric(kind: Any) -> bool:
+    """Whether a column of a frame holds numbers; pandas has types of its own."""
+    return getattr(kind, "kind", "O") in "fiub"
+
+
+def _call(function: Any, shared: tuple[Any, ...], rows: Any, *values: Any) -> Any:
+    """What a task does; rows of a frame become an array here."""
+    if rows is None:
+        return function(*values, *shared)
+    refuse_mask(rows, "X")
+    if issparse(rows):
+        raise ValueError("X is sparse; the blocks of a Dask array must be dense.")
+    array = rows.to_numpy(np.float64) if hasattr(rows, "columns") else rows
+    return function(as_floats(array), *values, *shared)
+
+
+def current_client() -> Any:
+    """The client that Dask would use, or None."""
+    scheduler = getattr(dask.base.get_scheduler(), "__self__", None)
+    if scheduler is None or "distributed" not in sys.modules:
+        return None
+    from distributed import Client
+
+    if not isinstance(scheduler, Client):
+        return None
+    if scheduler.asynchronous or _is_in_worker():
+        raise ClusterError(
+            "the Dask client is asynchronous, or this runs inside of a Dask worker, "
+            "which would wait for itself; use Client(...) outside of the workers."
+        )
+    return scheduler
+
+
+def _is_in_worker() -> bool:
+    from distributed import get_worker
+
+    try:
+        get_worker()
+    except ValueError:
+        return False
+    return True
+
+
+def _compute(tasks: list[Any]) -> Sequence[Any]:
+    """What comes of tasks, in their order."""
+    client = current_client()
+    if client is None:
+        return tuple(dask.compute(*tasks))
+    with _one_sentence():
+        futures = client.compute(tasks)
+        _wait(client, futures)
+        found: Sequence[Any] = client.gather(futures)
+        return found
+
+
+@contextmanager
+def _one_sentence() -> Iterator[None]:
+    """Say it in one sentence where nobody is left to do the work."""
+    if "distributed" not in sys.modules:
+        yield
+        return
+    from distributed import KilledWorker
+    from distributed import client as clients
+    from distributed.comm import CommClosedError
+
+    closed = getattr(clients, "ClosedClientError", CommClosedError)  # newer than 2025.1
+    try:
+        yield
+    except KilledWorker as error:
+        raise ClusterError(
+            "Dask workers died again and again over the same block, perhaps for want "
+            "of memory; give smaller blocks or workers with more memory."
+        ) from error
+    except (CancelledError, CommClosedError, closed) as error:
+        raise ClusterError(GONE) from error
+
+
+def _wait(client: Any, futures: Sequence[Any]) -> None:
+    """Wait, but not for ever where there are no workers."""
+    from distributed import wait
+
+    alone_since: float | None = None
+    while True:
+        try:
+            wait(futures, timeout=LOOK_EVERY)
+            return
+        except TimeoutError:
+            pass
+        try:
+            n_workers = len(client.nthreads())
+        except OSError as error:
+            raise ClusterError(GONE) from error
+        if n_workers:
+            alone_since = None
+            continue
+        patience = float(dask.config.get(PATIENCE_KEY, PATIENCE))
+        now = time.monotonic()
+        alone_since = now if alone_since is None else alone_since
+        if now - alone_since >= patience:
+            client.cancel(futures)
+            raise ClusterError(
+                f"no Dask worker is left, and none came within {patience:.0f} "
+                f"seconds ({PATIENCE_KEY}); start some and run this again."
+            )

@@ -1,0 +1,1 @@
+"""Searches for centers and partitions."""

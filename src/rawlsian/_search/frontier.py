@@ -1,0 +1,156 @@
+"""The trade-off: what the worst-off group gains, against what everyone pays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rawlsian._core.problem import MaxDistance, Problem, check_examples
+from rawlsian._search.fair import (
+    MAX_ITER,
+    FairRuns,
+    group_means,
+    nearest,
+    random_state_of,
+    thorough_search,
+)
+from rawlsian._search.restarts import check_count, check_n_clusters
+
+# Rows with less than this share of the largest weight would be lost to rounding.
+LEAST_PULL = 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class Frontier:
+    """Clusterings of which none is better both on the whole and for the worst-off.
+
+    Attributes
+    ----------
+    groups : ndarray of shape (n_groups,)
+        Names of the groups, sorted; the columns of ``utilities``.
+    utilities : ndarray of shape (n_points, n_groups)
+        Utility of each group; the first point is the utilitarian, the last the
+        Rawlsian.
+    overall : ndarray of shape (n_points,)
+        Overall utility, falling.
+    cluster_centers : ndarray of shape (n_points, n_clusters, n_features)
+        The centers of each point.
+    """
+
+    groups: NDArray[Any]
+    utilities: NDArray[np.float64]
+    overall: NDArray[np.float64]
+    cluster_centers: NDArray[np.float64]
+
+    def __repr__(self) -> str:
+        lowest = self.utilities.min(axis=1)
+        return (
+            f"Frontier(n_points={len(self.overall)}, lowest utility {lowest[0]:.6g} -> "
+            f"{lowest[-1]:.6g}, overall {self.overall[0]:.6g} -> "
+            f"{self.overall[-1]:.6g})"
+        )
+
+    def labels(self, point: int, X: ArrayLike) -> NDArray[np.int32]:
+        """The nearest center of each row of X at one of the points."""
+        checked, centers = check_examples(X), self.cluster_centers[point]
+        if checked.shape[1] != centers.shape[1]:
+            raise ValueError(
+                f"X has {checked.shape[1]} columns, but the points were found with "
+                f"{centers.shape[1]}; give rows with the same columns."
+            )
+        return nearest(checked, centers)[0]
+
+
+def frontier(
+    X: ArrayLike,
+    sensitive_features: Any,
+    *,
+    n_clusters: int,
+    n_points: int = 21,
+    sample_weight: ArrayLike | None = None,
+    max_distance: MaxDistance = "auto",
+    random_state: Any = None,
+) -> Frontier:
+    """Find clusterings between the utilitarian and the Rawlsian one.
+
+    The groups' weights go from their shares of the people, which is k-means, to those
+    of ``RawlsianKMeans``; for each, k-means with these weights starts from what was
+    found before. Clusterings than which another one is better both on the whole and
+    for the worst-off group are left out. Centers are free.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        The examples, as numbers.
+    sensitive_features : array-like of shape (n_samples,) or (n_samples, n_columns)
+        The group of each example; ``None`` means one group.
+    n_clusters : int
+        Number of clusters.
+    n_points : int, default=21
+        Largest number of points, both ends among them; 2 or more. Where a clustering
+        is better than several points, there are fewer, and holes between them.
+    sample_weight : array-like of shape (n_samples,), default=None
+        How many people each example stands for.
+    max_distance : "auto" or float, default="auto"
+        The utility of a perfect fit, as in ``group_utilities``.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the search for the two ends.
+
+    Returns
+    -------
+    Frontier
+        The points, from the utilitarian to the Rawlsian one.
+
+    Examples
+    --------
+    >>> from rawlsian import frontier
+    >>> X = [[0.0], [1.0], [2.0], [6.0], [7.0]]
+    >>> points = frontier(X, list("aabbb"), n_clusters=1, random_state=0)
+    >>> bool(points.overall[0] > points.overall[-1])
+    True
+    """
+    problem = Problem.from_arrays(
+        X, sensitive_features, sample_weight=sample_weight, max_distance=max_distance
+    )
+    check_n_clusters(n_clusters, problem)
+    check_count(n_points, "n_points", least=2)
+    rng = random_state_of(random_state)
+    everyone = _weighted(problem, problem.shares)
+    fair, plain = (
+        thorough_search(FairRuns(each, MAX_ITER), n_clusters, rng)
+        for each in (problem, everyone)
+    )
+    found = [plain.centers[0] + everyone.shift, fair.centers[0] + problem.shift]
+    ends = [*(plain.centers + everyone.shift), *(fair.centers + problem.shift)]
+    for step in np.linspace(0, 1, n_points)[1:-1]:
+        shares = (1 - step) * problem.shares + step * fair.group_weights[0]
+        between = _weighted(problem, shares)
+        runs = FairRuns(between, MAX_ITER).run(
+            np.array([*ends, *found]) - between.shift
+        )
+        found.append(runs.centers[np.argmin(runs.objectives)] + between.shift)
+    return not_dominated(problem, np.array(found))
+
+
+def _weighted(problem: Problem, shares: NDArray[np.float64]) -> Problem:
+    """Everyone in one group, in which each group has that share of the weight."""
+    weights = problem.weights * (shares / problem.group_sizes)[problem.groups]
+    least = np.where(problem.weights > 0, LEAST_PULL * weights.max(), 0.0)
+    return problem.as_one_group(np.maximum(weights, least))
+
+
+def not_dominated(problem: Problem, centers: NDArray[np.float64]) -> Frontier:
+    """The points that no other is better than, by falling overall utility."""
+    costs = np.empty((len(centers), problem.n_groups))
+    for point, these in enumerate(centers):
+        costs[point] = group_means(problem, nearest(problem.X, these)[1])
+    utilities = problem.max_distance - costs
+    overall, lowest = utilities @ problem.shares, utilities.min(axis=1)
+    kept: list[int] = []
+    for point in np.lexsort((-lowest, -overall)):
+        if not kept or lowest[point] > lowest[kept[-1]]:
+            kept.append(int(point))
+    return Frontier(problem.group_names, utilities[kept], overall[kept], centers[kept])

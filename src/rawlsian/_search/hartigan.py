@@ -1,0 +1,204 @@
+"""One row at a time to where the groups are better off: Hartigan's way, made fair.
+
+Centers are the means of the clusters. Each row in turn goes to the cluster where the
+soft maximum of the mean group costs, t log sum_g exp(cost_g / t), is lowest. While the
+temperature t is high, what one group gains may be paid by another; as it falls, only
+the largest cost counts. At 0 a move must be better in the leximin order: the largest
+cost lower or, that being equal, the second largest, and so on.
+
+Rows are read as their non-zero entries, listed by ``_entries``. Numba's cache looks at
+the file of a function only, so that no compiled function of another file is called.
+"""
+
+import math
+
+import numpy as np
+
+from rawlsian._core.move_costs import _njit
+
+# A temperature ends when a sweep moves no more than this share of the rows.
+SETTLED = 1e-3
+
+
+@_njit
+def soft_maximum(costs, temperature):
+    """Largest of the costs, and a little more where others come near it."""
+    largest, total = costs.max(), 0.0
+    for cost in costs:
+        total += math.exp((cost - largest) / temperature)
+    return largest + temperature * math.log(total)
+
+
+@_njit
+def is_leximin_better(costs, others, tolerance):
+    """Whether the largest of the costs is lower or, if equal, the next, and so on."""
+    difference = costs.max() - others.max()
+    if abs(difference) > tolerance:  # mostly, and then nothing need be sorted
+        return difference < 0.0
+    ours, theirs = np.sort(costs), np.sort(others)
+    for rank in range(len(ours) - 1, -1, -1):
+        if abs(ours[rank] - theirs[rank]) > tolerance:
+            return ours[rank] < theirs[rank]
+    return False
+
+
+@_njit
+def describe_cluster(c, counts, sums, mass, norms, dots, parts):
+    """With the mean m: N, m.m, m.S[g] and the part -2 m.S[g] + n[g] m.m of the cost.
+
+    OUT: mass, norms, dots, parts, all of cluster c.
+    """
+    n_features, _, n_groups = sums.shape
+    mass[c] = norms[c] = 0.0
+    for g in range(n_groups):
+        mass[c] += counts[c, g]
+        dots[c, g] = 0.0
+    for j in range(n_features):
+        mean = 0.0
+        for g in range(n_groups):
+            mean += sums[j, c, g]
+        mean /= mass[c]
+        norms[c] += mean * mean
+        for g in range(n_groups):
+            dots[c, g] += mean * sums[j, c, g]
+    for g in range(n_groups):
+        parts[c, g] = -2.0 * dots[c, g] + counts[c, g] * norms[c]
+
+
+@_njit
+def add_change(
+    c, weight, norm, group, products, counts, mass, norms, dots, parts, sizes, costs
+):
+    """Mean group costs after a row enters c, or leaves it with a negative weight.
+
+    IN: products[c, g] = x.S[g] of the row.  OUT: costs.
+    """
+    n_groups = len(sizes)
+    product = 0.0
+    for g in range(n_groups):
+        product += products[c, g]
+    left = mass[c] + weight
+    whole = norms[c] * mass[c] ** 2 + 2.0 * weight * product + weight**2 * norm
+    mean_norm = whole / left**2
+    for g in range(n_groups):
+        dot, count = dots[c, g] * mass[c] + weight * products[c, g], counts[c, g]
+        if g == group:
+            dot += weight * (product + weight * norm)
+            count += weight
+        part = -2.0 * dot / left + count * mean_norm
+        costs[g] += (part - parts[c, g]) / sizes[g]
+
+
+@_njit
+def shift_row(ends, columns, values, i, c, group, weight, counts, sums):
+    """Add row i to cluster c, or take it out with a negative weight.
+
+    OUT: counts, sums.
+    """
+    counts[c, group] += weight
+    for entry in range(ends[i], ends[i + 1]):
+        sums[columns[entry], c, group] += weight * values[entry]
+
+
+@_njit
+def sweep(
+    ends, columns, values, norms_of_rows, weights, groups, sizes, temperature,
+    tolerance, labels, members, counts, sums, mass, norms, dots, parts, costs,
+):  # fmt: skip
+    """Offer every row its best cluster once; returns how many were moved.
+
+    OUT: labels, members, counts, sums, mass, norms, dots, parts; costs, the mean
+    costs of the groups.
+    """
+    _, n_clusters, n_groups = sums.shape
+    products = np.empty((n_clusters, n_groups))
+    left, after, best = np.empty(n_groups), np.empty(n_groups), np.empty(n_groups)
+    n_moved = 0
+    for i in range(len(weights)):
+        source, group, weight = labels[i], groups[i], weights[i]
+        if weight == 0.0 or members[source] == 1:
+            continue
+        products[:] = 0.0
+        for entry in range(ends[i], ends[i + 1]):
+            j, value = columns[entry], values[entry]
+            for c in range(n_clusters):
+                for g in range(n_groups):
+                    products[c, g] += value * sums[j, c, g]
+        statistics = (products, counts, mass, norms, dots, parts, sizes)
+        left[:] = costs
+        add_change(source, -weight, norms_of_rows[i], group, *statistics, left)
+        target, best[:], lowest = source, costs, np.inf
+        if temperature > 0.0:
+            lowest = soft_maximum(costs, temperature)
+        for c in range(n_clusters):
+            if c == source:
+                continue
+            after[:] = left
+            add_change(c, weight, norms_of_rows[i], group, *statistics, after)
+            if temperature > 0.0:
+                value = soft_maximum(after, temperature)
+                is_better = value < lowest - tolerance
+                lowest = value if is_better else lowest
+            else:
+                is_better = is_leximin_better(after, best, tolerance)
+            if is_better:
+                target, best[:] = c, after
+        if target == source:
+            continue
+        shift_row(ends, columns, values, i, source, group, -weight, counts, sums)
+        shift_row(ends, columns, values, i, target, group, weight, counts, sums)
+        describe_cluster(source, counts, sums, mass, norms, dots, parts)
+        describe_cluster(target, counts, sums, mass, norms, dots, parts)
+        labels[i], costs[:] = target, best
+        members[source] -= 1
+        members[target] += 1
+        n_moved += 1
+    return n_moved
+
+
+@_njit
+def improve(
+    ends, columns, values, weights, groups, sizes, n_clusters, n_features, temperatures,
+    max_sweeps, least_gain, tolerance, labels,
+):  # fmt: skip
+    """Move rows until none is better off elsewhere, at each of the temperatures.
+
+    At those above 0 it ends earlier where few rows move, or after max_sweeps; at 0
+    where a sweep lowers the largest cost by less than least_gain, if that is above 0.
+    No cluster is emptied; rows without weight stay.  IN and OUT: labels.
+    """
+    n_samples, n_groups = len(weights), len(sizes)
+    norms_of_rows, squares = np.zeros(n_samples), np.zeros(n_groups)
+    members = np.zeros(n_clusters, np.int64)
+    counts = np.zeros((n_clusters, n_groups))
+    sums = np.zeros((n_features, n_clusters, n_groups))  # inner loops run along it
+    mass, norms = np.zeros(n_clusters), np.zeros(n_clusters)
+    dots, parts = np.zeros_like(counts), np.zeros_like(counts)
+    costs = np.empty(n_groups)
+    for i in range(n_samples):
+        members[labels[i]] += weights[i] > 0.0
+        shift_row(
+            ends, columns, values, i, labels[i], groups[i], weights[i], counts, sums
+        )
+        for entry in range(ends[i], ends[i + 1]):
+            norms_of_rows[i] += values[entry] ** 2
+        squares[groups[i]] += weights[i] * norms_of_rows[i]
+    for c in range(n_clusters):
+        describe_cluster(c, counts, sums, mass, norms, dots, parts)
+    for temperature in temperatures:
+        # At 0 it ends by itself: every move is better in the leximin order.
+        n_sweeps = max_sweeps if temperature > 0.0 else 1_000_000
+        for _ in range(n_sweeps):
+            for g in range(n_groups):
+                costs[g] = (squares[g] + parts[:, g].sum()) / sizes[g]
+            largest = costs.max()
+            n_moved = sweep(
+                ends, columns, values, norms_of_rows, weights, groups, sizes,
+                temperature, tolerance, labels, members, counts, sums, mass, norms,
+                dots, parts, costs,
+            )  # fmt: skip
+            if n_moved <= (SETTLED * n_samples if temperature > 0.0 else 0):
+                break
+            gain = largest - costs.max()
+            if temperature == 0.0 and least_gain > 0.0 and gain < least_gain:
+                break

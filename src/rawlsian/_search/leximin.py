@@ -1,0 +1,161 @@
+"""Leximin: after the worst-off group the second worst-off, and so on.
+
+For a partition, the centers that make the largest mean cost least are fixed wherever a
+group that has this cost lives. Elsewhere they are free to serve the groups that are
+left: the largest of their costs is made least in the same way, and so on.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+
+from rawlsian._core.problem import Problem
+from rawlsian._search import lloyd as _lloyd
+from rawlsian._search.fair import SAME, FairRuns, Solutions, group_means, nearest
+
+# Groups with less weight than this are not among those that have the largest cost.
+NO_WEIGHT = 1e-6
+
+
+def leximin_best(runs: FairRuns, solutions: Solutions) -> Solutions:
+    """Put the best in the leximin order before the solutions, which come best first.
+
+    It is one of those with the lowest largest cost. For each of them, centers that are
+    leximin-best for the partition and nearest centers are taken in turn.
+    """
+    problem = runs.problem
+    lowest = solutions.objectives[0]
+    is_level = solutions.objectives - lowest <= SAME * lowest
+    level = np.flatnonzero(is_level).tolist()
+    ends = [
+        _alternate(problem, solutions.centers[run] + problem.shift, runs.max_iter)
+        for run in level
+    ]
+    best = 0
+    for place, (costs, _) in enumerate(ends):
+        if is_better(costs, ends[best][0]):
+            best = place
+    costs, centers = ends[best]
+    chosen = solutions.take([level[best]])
+    chosen = chosen._replace(costs=costs[None], centers=centers[None] - problem.shift)
+    return chosen.join(solutions)
+
+
+def is_better(costs: NDArray[np.float64], others: NDArray[np.float64]) -> bool:
+    """Whether the largest cost is lower or, that being equal, the next, and so on."""
+    # By a share, as these are ends of runs, level only as far as Fair-Lloyd made them.
+    # _hartigan.is_leximin_better asks the same of one move, whose gain can be far less
+    # than that share, and so goes by the tolerance of a Problem.
+    for ours, theirs in zip(np.sort(costs)[::-1], np.sort(others)[::-1], strict=True):
+        if abs(ours - theirs) > SAME * max(ours, theirs):
+            return bool(ours < theirs)
+    return False
+
+
+def _alternate(
+    problem: Problem, centers: NDArray[np.float64], max_iter: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Leximin centers and nearest centers in turn, while that is better."""
+    labels, distances = nearest(problem.X, centers)
+    costs = group_means(problem, distances)
+    for _ in range(max_iter):
+        moved = leximin_centers(problem, labels, centers)
+        labels, distances = nearest(problem.X, moved)
+        after = group_means(problem, distances)
+        if not is_better(after, costs):
+            break
+        costs, centers = after, moved
+    return costs, centers
+
+
+def leximin_centers(
+    problem: Problem, labels: NDArray[np.int32], centers: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Centers that are leximin-best for a partition; those of empty clusters stay."""
+    sums = _statistics(problem, labels, len(centers))
+    found = leximin_of_sums(problem.group_sizes, *sums, centers - problem.shift)
+    moved: NDArray[np.float64] = found + problem.shift
+    return moved
+
+
+def leximin_of_sums(
+    group_sizes: NDArray[np.float64],
+    sizes: NDArray[np.float64],
+    sums: NDArray[np.float64],
+    squares: NDArray[np.float64],
+    centers: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """The same of weights, sums of rows and of squared norms, by group and cluster."""
+    n_groups, n_clusters = sizes.shape
+    found = centers.copy()
+    spent = np.zeros(n_groups)  # what groups cost where centers are fixed
+    waiting = _separate(sizes, np.arange(n_groups), np.arange(n_clusters))
+    while waiting:
+        groups, clusters = waiting.pop()
+        here = np.ix_(groups, clusters)
+        weights = fair_weights_of_sums(
+            group_sizes[groups], sizes[here], sums[here],
+            spent[groups] + squares[here].sum(axis=1),
+        )  # fmt: skip
+        pull = weights / group_sizes[groups]
+        has_weight = weights > NO_WEIGHT
+        is_fixed = sizes[here][has_weight].sum(axis=0) > 0
+        for c in clusters[is_fixed]:
+            mass = pull @ sizes[groups, c]
+            found[c] = pull @ sums[groups, c] / mass
+            norm = found[c] @ found[c]
+            spent += squares[:, c] - 2 * sums[:, c] @ found[c] + sizes[:, c] * norm
+        waiting += _separate(sizes, groups[~has_weight], clusters[~is_fixed])
+    return found
+
+
+def _separate(
+    sizes: NDArray[np.float64], groups: NDArray[np.int64], clusters: NDArray[np.int64]
+) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Groups that share clusters, with these; what one set does, no other notices.
+
+    Together they would be made level with each other, where some could be better off.
+    """
+    shares = sizes[np.ix_(groups, clusters)] > 0
+    n_groups, n_clusters = shares.shape
+    links = np.zeros((n_groups + n_clusters,) * 2)
+    links[:n_groups, n_groups:] = shares
+    n_sets, which = connected_components(links, directed=False)
+    sets = [
+        (groups[which[:n_groups] == one], clusters[which[n_groups:] == one])
+        for one in range(n_sets)
+    ]
+    return [(some, theirs) for some, theirs in sets if len(some) and len(theirs)]
+
+
+def _statistics(
+    problem: Problem, labels: NDArray[np.int32], n_clusters: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Weights, sums of rows and of squared norms, by group and cluster."""
+    n_groups, (_, n_features) = problem.n_groups, problem.X.shape
+    cells, shape = problem.groups * n_clusters + labels, (n_groups, n_clusters)
+
+    def add_up(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        total = np.bincount(cells, problem.weights * values, n_groups * n_clusters)
+        return np.asarray(total, dtype=np.float64).reshape(shape)
+
+    sums = np.empty((*shape, n_features))
+    for j in range(n_features):
+        sums[:, :, j] = add_up(problem.X[:, j] - problem.shift[j])
+    return add_up(np.ones(len(labels))), sums, add_up(problem.norms)
+
+
+def fair_weights_of_sums(
+    group_sizes: NDArray[np.float64],
+    sizes: NDArray[np.float64],
+    sums: NDArray[np.float64],
+    squares: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Lambda of the groups for which the largest mean cost is least."""
+    n_groups = len(group_sizes)
+    dots = np.einsum("gcj,hcj->ghc", sums, sums)
+    weights, costs = np.full(n_groups, 1 / n_groups), np.empty(n_groups)
+    _lloyd.fair_weights(0, 1, group_sizes, squares, sizes.ravel(), dots, weights, costs)
+    return weights

@@ -1,0 +1,670 @@
+"""Lloyd's algorithm, many runs side by side: compiled, and shaped for vectors.
+
+Several runs are in hand at once, each in a slot; when one has converged, the next takes
+its slot. Whatever there is per cluster lies with the slots innermost, at
+``lane = c * n_slots + slot``, and centers and sums at ``[j, lane]``: so an entry of a
+row meets every center of every slot in one sweep over contiguous numbers. No slot ever
+reads another's numbers, so that a run's result does not depend on its company.
+
+Rows are read as their non-zero entries, listed by ``_entries``. What the twos of them
+that a row shares with the row before add up to is kept from one row to the next.
+
+Bounds that tell which rows cannot have changed cluster (Hamerly, 2010) were tried. They
+spare less than half of the rows in the ten iterations that a run of this kind takes,
+and do not go with slots, which spare more.
+
+Numba's cache looks at the file of a function only, so that no compiled function of
+another file is called.
+"""
+
+import numpy as np
+
+from rawlsian._core.move_costs import _njit
+
+# A difference of this share of what it was taken from has lost three digits.
+CANCELLED = 1e-3
+
+# How close the largest mean cost comes to the least that it can be for a partition,
+# and the least weight of a group: every cluster must have some mass.
+FAIR_TOLERANCE = 1e-10
+LEAST_WEIGHT = 1e-9
+
+
+@_njit
+def nearest_centers(
+    shared, ends, columns, values, i, half_norms, centers, partial, best, nearest
+):
+    """The nearest center of row i in each slot; ties go to the lower cluster.
+
+    That is the c with the highest score x.m - |m|^2 / 2, of which partial[level] has
+    what the first twos of entries add up to.
+    OUT: partial, which must be left as it is for the next row; best, nearest.
+    """
+    n_lanes, n_slots = partial.shape[1], nearest.shape[0]
+    level = shared[i]
+    if level == 0:
+        for lane in range(n_lanes):
+            partial[0, lane] = -half_norms[lane]
+    for entry in range(ends[i] + 2 * level, ends[i + 1], 2):
+        a, b = columns[entry], columns[entry + 1]
+        value_a, value_b = values[entry], values[entry + 1]
+        for lane in range(n_lanes):
+            partial[level + 1, lane] = partial[level, lane] + (
+                value_a * centers[a, lane] + value_b * centers[b, lane]
+            )
+        level += 1
+    for slot in range(n_slots):
+        best[slot] = partial[level, slot]
+        nearest[slot] = 0
+    for c in range(1, n_lanes // n_slots):
+        for slot in range(n_slots):
+            score, highest = partial[level, c * n_slots + slot], best[slot]
+            nearest[slot] = c if score > highest else nearest[slot]
+            best[slot] = score if score > highest else highest
+
+
+@_njit
+def assign_rows(
+    shared, ends, columns, values, weights, groups, half_norms, centers,
+    labels, members, sizes, sums, n_changed,
+):  # fmt: skip
+    """Put each row in its nearest cluster, in every slot, and keep the sums up.
+
+    A label of -1 says that the row is in no cluster yet. Members (a count of rows),
+    sizes (of their weights) and sums are kept by group: lanes of group g begin at
+    g n_lanes. Where the last member leaves, nothing is left of rounding.
+    OUT: labels, members, sizes, sums; n_changed, how many rows changed in each slot.
+    """
+    n_lanes, n_slots = half_norms.shape[0], n_changed.shape[0]
+    most_entries = 0
+    for i in range(labels.shape[0]):
+        most_entries = max(most_entries, ends[i + 1] - ends[i])
+    partial, best = np.empty((most_entries // 2 + 1, n_lanes)), np.empty(n_slots)
+    nearest = np.empty(n_slots, np.int32)
+    n_changed[:] = 0
+    for i in range(labels.shape[0]):
+        nearest_centers(
+            shared, ends, columns, values, i, half_norms, centers, partial, best,
+            nearest,
+        )  # fmt: skip
+        first, weight = groups[i] * n_lanes, weights[i]
+        for slot in range(n_slots):
+            old, new = labels[i, slot], nearest[slot]
+            if new == old:
+                continue
+            labels[i, slot] = new
+            n_changed[slot] += 1
+            # Unsigned, or each use would look whether it counts from the end.
+            enter = np.uint64(first + new * n_slots + slot)
+            members[enter] += 1
+            sizes[enter] += weight
+            for entry in range(ends[i], ends[i + 1]):
+                sums[columns[entry], enter] += weight * values[entry]
+            if old < 0:
+                continue
+            leave = np.uint64(first + old * n_slots + slot)
+            members[leave] -= 1
+            sizes[leave] -= weight
+            for entry in range(ends[i], ends[i + 1]):
+                sums[columns[entry], leave] -= weight * values[entry]
+            if members[leave] == 0:
+                sizes[leave] = 0.0
+                sums[:, leave] = 0.0
+
+
+@_njit
+def place_centers(sizes, sums, half_norms, centers):
+    """Move the centers to the means of their clusters; NaN for an empty one.
+
+    OUT: half_norms, centers.
+    """
+    n_features, n_lanes = sums.shape
+    half_norms[:] = 0.0
+    for j in range(n_features):
+        for lane in range(n_lanes):
+            mean = sums[j, lane] / sizes[lane]
+            centers[j, lane] = mean
+            half_norms[lane] += 0.5 * mean * mean
+
+
+@_njit
+def start_run(
+    ends, columns, values, starts, given, run, slot,
+    labels, members, sizes, sums, half_norms, centers,
+):  # fmt: skip
+    """Put the initial centers of a run and no row into a slot.
+
+    They are given[run], or the rows starts[run] where none are given.
+    OUT: labels, members, sizes, sums, half_norms, centers, all of this slot.
+    """
+    n_features, n_slots = centers.shape[0], labels.shape[1]
+    labels[:, slot] = -1
+    for lane in range(slot, sizes.shape[0], n_slots):
+        members[lane], sizes[lane] = 0, 0.0
+        for j in range(n_features):
+            sums[j, lane] = 0.0
+    for c in range(starts.shape[1]):
+        lane = c * n_slots + slot
+        half_norms[lane] = 0.0
+        for j in range(n_features):
+            centers[j, lane] = given[run, c, j] if len(given) > 0 else 0.0
+        if len(given) == 0:
+            i = starts[run, c]
+            for entry in range(ends[i], ends[i + 1]):
+                centers[columns[entry], lane] += values[entry]
+        for j in range(n_features):
+            half_norms[lane] += 0.5 * centers[j, lane] ** 2
+
+
+@_njit
+def squared_distances(ends, columns, values, labels, slot, centers):
+    """|x - m|^2 of each row and the center of its cluster; exactly 0 on the center."""
+    n_samples, n_slots = labels.shape
+    distances = np.zeros(n_samples)
+    row = np.zeros(centers.shape[0])
+    for i in range(n_samples):
+        lane = labels[i, slot] * n_slots + slot
+        for entry in range(ends[i], ends[i + 1]):
+            row[columns[entry]] += values[entry]
+        for j in range(centers.shape[0]):
+            distances[i] += (row[j] - centers[j, lane]) ** 2
+        for entry in range(ends[i], ends[i + 1]):
+            row[columns[entry]] = 0.0
+    return distances
+
+
+@_njit
+def fill_empty(ends, columns, values, labels, slot, sizes, sums, centers, half_norms,
+               means):  # fmt: skip
+    """Place the centers of a slot in which a cluster is empty, as scikit-learn does.
+
+    The first empty cluster gets the row farthest from its center, the next the next
+    farthest; the rows keep their labels until rows are assigned again. What is empty
+    even so (fewer different rows than clusters) goes to the largest cluster's mean.
+    IN: centers, from which the labels come. OUT: half_norms, means of this slot.
+    """
+    n_slots = labels.shape[1]
+    lanes = np.arange(slot, sizes.shape[0], n_slots)
+    lent_sizes, lent_sums = sizes[lanes], sums[:, lanes]
+    distances = squared_distances(ends, columns, values, labels, slot, centers)
+    if distances.max() > 0.0:
+        for c in np.flatnonzero(lent_sizes == 0.0):
+            far = np.argmax(distances)
+            distances[far] = -1.0
+            source = labels[far, slot]
+            lent_sizes[c] += 1.0
+            lent_sizes[source] -= 1.0
+            for entry in range(ends[far], ends[far + 1]):
+                lent_sums[columns[entry], c] += values[entry]
+                lent_sums[columns[entry], source] -= values[entry]
+    for c in range(lanes.shape[0]):
+        source = c if lent_sizes[c] > 0.0 else np.argmax(lent_sizes)
+        half_norms[lanes[c]] = 0.0
+        for j in range(means.shape[0]):
+            mean = lent_sums[j, source] / lent_sizes[source]
+            means[j, lanes[c]] = mean
+            half_norms[lanes[c]] += 0.5 * mean * mean
+
+
+@_njit
+def mean_costs(ends, columns, values, norms, groups, labels, counts, sums, costs, run):
+    """Mean squared distance of each group to the means of the clusters.
+
+    Afresh from the labels, so that nothing of what rounding did on the way is in it:
+    with counts n, sums S and squares Q of a group and m the mean of a cluster,
+    Q + sum_c (n m.m - 2 m.S). Where that cancels most digits, distances are added up.
+    OUT: costs[run]; counts (n_clusters, n_groups) and sums (d, n_clusters, n_groups).
+    """
+    n_features, n_clusters, n_groups = sums.shape
+    squares, means = np.zeros(n_groups), np.zeros((n_features, n_clusters))
+    counts[:] = 0.0
+    sums[:] = 0.0
+    for i in range(labels.shape[0]):
+        c, g = labels[i], groups[i]
+        counts[c, g] += 1.0
+        squares[g] += norms[i]
+        for entry in range(ends[i], ends[i + 1]):
+            sums[columns[entry], c, g] += values[entry]
+    costs[run] = squares
+    for j in range(n_features):
+        for c in range(n_clusters):
+            size = total = 0.0
+            for g in range(n_groups):
+                size += counts[c, g]
+                total += sums[j, c, g]
+            mean = total / size if size > 0.0 else 0.0
+            means[j, c] = mean
+            for g in range(n_groups):
+                costs[run, g] += mean * (counts[c, g] * mean - 2.0 * sums[j, c, g])
+    if (costs[run] < CANCELLED * squares).any():
+        own = labels.reshape(-1, 1)
+        distances = squared_distances(ends, columns, values, own, 0, means)
+        costs[run] = 0.0
+        for i in range(labels.shape[0]):
+            costs[run, groups[i]] += distances[i]
+    for g in range(n_groups):
+        costs[run, g] /= counts[:, g].sum()
+
+
+@_njit
+def kmeans_runs(
+    shared, ends, columns, values, norms, groups, n_features, starts, given, n_slots,
+    max_iter, last, costs, n_iter,
+):  # fmt: skip
+    """Run Lloyd's algorithm from rows, starts of shape (n_runs, n_clusters), or given.
+
+    A run ends when no row changes its cluster, or after max_iter iterations.
+    OUT: per run, costs (mean squared distance of each group) and n_iter; last, the
+    labels of whichever run ended last.
+    """
+    n_runs, n_clusters = starts.shape
+    entries = (ends, columns, values)
+    n_lanes = n_clusters * n_slots
+    labels, n_changed = np.empty((last.shape[0], n_slots), np.int32), np.empty(n_slots)
+    sizes, sums = np.empty(n_lanes), np.empty((n_features, n_lanes))
+    members = np.empty(n_lanes, np.int64)
+    half_norms, means = np.empty(n_lanes), np.empty((n_features, n_lanes))
+    centers = np.empty_like(means)
+    counts = np.empty((n_clusters, costs.shape[1]))
+    group_sums = np.empty((n_features, n_clusters, costs.shape[1]))
+    weights, one_group = np.ones(last.shape[0]), np.zeros(last.shape[0], np.int32)
+    running, age = np.arange(n_slots), np.zeros(n_slots, np.int64)
+    for slot in range(n_slots):
+        start_run(
+            *entries, starts, given, slot, slot,
+            labels, members, sizes, sums, half_norms, centers,
+        )  # fmt: skip
+    n_started, n_ended = n_slots, 0
+    while n_ended < n_runs:
+        assign_rows(
+            shared, *entries, weights, one_group, half_norms, centers,
+            labels, members, sizes, sums, n_changed,
+        )  # fmt: skip
+        place_centers(sizes, sums, half_norms, means)
+        for slot in range(n_slots):
+            run = running[slot]
+            age[slot] += 1
+            if run < 0:
+                continue
+            if n_changed[slot] > 0 and age[slot] <= max_iter:
+                if sizes[slot::n_slots].min() == 0.0:
+                    fill_empty(
+                        *entries, labels, slot, sizes, sums, centers, half_norms, means
+                    )
+                continue
+            n_ended += 1
+            n_iter[run] = min(age[slot], max_iter)
+            for i in range(last.shape[0]):
+                last[i] = labels[i, slot]
+            mean_costs(*entries, norms, groups, last, counts, group_sums, costs, run)
+            running[slot], age[slot] = -1, 0
+            if n_started < n_runs:
+                start_run(
+                    *entries, starts, given, n_started, slot,
+                    labels, members, sizes, sums, half_norms, means,
+                )  # fmt: skip
+                running[slot] = n_started
+                n_started += 1
+        centers, means = means, centers
+
+
+# --- Fair centers ---
+#
+# Per slot there are group weights lambda on the simplex. The centers that are best for
+# sum_g lambda_g (mean cost of g) are the means in which a row of group g counts
+# lambda_g / N_g; the largest mean cost is least at the lambda where that sum, which is
+# concave in lambda, is largest (Ghadiri, Samadi and Vempala, 2021).
+
+
+@_njit
+def multiply_sums(sums, dots):
+    """dots[g, h, lane] = S_g . S_h, for h up to g.  OUT: dots."""
+    n_groups, _, n_lanes = dots.shape
+    dots[:] = 0.0
+    for j in range(sums.shape[0]):
+        for g in range(n_groups):
+            for h in range(g + 1):
+                a, b = g * n_lanes, h * n_lanes
+                for lane in range(n_lanes):
+                    dots[g, h, lane] += sums[j, a + lane] * sums[j, b + lane]
+
+
+@_njit
+def group_costs(group_weights, slot, n_slots, group_sizes, squares, sizes, dots, costs):
+    """Mean cost of each group at the centers of these group weights.
+
+    With z = sum_g a_g S_g / sum_g a_g n_g, a = lambda / N, the cost of g in a cluster
+    is Q_g - 2 z.S_g + n_g z.z.  OUT: costs.
+    """
+    n_groups, _, n_lanes = dots.shape
+    for g in range(n_groups):
+        costs[g] = squares[g]
+    for lane in range(slot, n_lanes, n_slots):
+        mass = norm = 0.0
+        for g in range(n_groups):
+            mass += group_weights[g] / group_sizes[g] * sizes[g * n_lanes + lane]
+        if mass <= 0.0:
+            continue
+        for g in range(n_groups):
+            dot = 0.0
+            for h in range(n_groups):
+                both = dots[max(g, h), min(g, h), lane]
+                dot += group_weights[h] / group_sizes[h] * both
+            norm += group_weights[g] / group_sizes[g] * dot
+            costs[g] -= 2.0 * dot / mass
+        for g in range(n_groups):
+            costs[g] += sizes[g * n_lanes + lane] * norm / (mass * mass)
+    for g in range(n_groups):
+        costs[g] = max(costs[g] / group_sizes[g], 0.0)  # rounding can leave -1e-16
+
+
+@_njit
+def shift_weight(
+    giver, taker, slot, n_slots, group_sizes, squares, sizes, dots, group_weights, costs
+):
+    """Move weight from one group to another until their costs are equal.
+
+    The taker costs more. The difference falls as weight moves, so it is a search for
+    a root: false position, with the Illinois rule for the end that stays.
+    OUT: group_weights, costs.
+    """
+    whole = group_weights[giver] + group_weights[taker]
+    low, high = group_weights[taker], whole - LEAST_WEIGHT
+    at_low, at_high, side = costs[taker] - costs[giver], 0.0, 0
+    for step in range(100):
+        at = high
+        if step > 0:
+            at = (low * at_high - high * at_low) / (at_high - at_low)
+        if not low < at <= high:
+            at = 0.5 * (low + high)
+        group_weights[taker], group_weights[giver] = at, whole - at
+        group_costs(
+            group_weights, slot, n_slots, group_sizes, squares, sizes, dots, costs
+        )
+        difference = costs[taker] - costs[giver]
+        if abs(difference) <= FAIR_TOLERANCE * costs[taker] or high - low < 1e-15:
+            return
+        if difference > 0.0:
+            if step == 0:  # even all of it is not enough
+                return
+            low, at_low = at, difference
+            at_high *= 0.5 if side == 1 else 1.0
+            side = 1
+        else:
+            high, at_high = at, difference
+            at_low *= 0.5 if side == -1 and step > 0 else 1.0
+            side = -1
+
+
+@_njit
+def spread_of_costs(group_weights, costs):
+    """The largest cost less the weighted mean of those of groups with some weight."""
+    mean = whole = 0.0
+    for g in range(len(costs)):
+        if group_weights[g] > 2.0 * LEAST_WEIGHT:
+            mean += group_weights[g] * costs[g]
+            whole += group_weights[g]
+    return costs.max() - mean / whole
+
+
+@_njit
+def cost_slopes(group_weights, slot, n_slots, group_sizes, sizes, dots, slopes):
+    """slopes[g, h]: by how much the mean cost of g changes with the weight of h.
+
+    With v_g = S_g - n_g z and the mass M of a cluster that is the sum over clusters
+    of -2 v_g.v_h / (M N_g N_h).  OUT: slopes.
+    """
+    n_groups, _, n_lanes = dots.shape
+    slopes[:] = 0.0
+    toward = np.empty(n_groups)  # z.S_g
+    for lane in range(slot, n_lanes, n_slots):
+        mass = norm = 0.0
+        for g in range(n_groups):
+            mass += group_weights[g] / group_sizes[g] * sizes[g * n_lanes + lane]
+        if mass <= 0.0:
+            continue
+        for g in range(n_groups):
+            toward[g] = 0.0
+            for h in range(n_groups):
+                both = dots[max(g, h), min(g, h), lane]
+                toward[g] += group_weights[h] / group_sizes[h] * both / mass
+            norm += group_weights[g] / group_sizes[g] * toward[g] / mass
+        for g in range(n_groups):
+            for h in range(n_groups):
+                n_g, n_h = sizes[g * n_lanes + lane], sizes[h * n_lanes + lane]
+                product = dots[max(g, h), min(g, h), lane] + n_g * n_h * norm
+                product -= n_g * toward[h] + n_h * toward[g]
+                slopes[g, h] -= 2.0 * product / (mass * group_sizes[g] * group_sizes[h])
+
+
+@_njit
+def solve(matrix, right):
+    """Gaussian elimination; whether there is a solution.  OUT: matrix, right."""
+    n = len(right)
+    for i in range(n):
+        pivot = i + np.argmax(np.abs(matrix[i:, i]))
+        if not abs(matrix[pivot, i]) > 1e-300:
+            return False
+        for j in range(n):
+            matrix[i, j], matrix[pivot, j] = matrix[pivot, j], matrix[i, j]
+        right[i], right[pivot] = right[pivot], right[i]
+        for row in range(i + 1, n):
+            factor = matrix[row, i] / matrix[i, i]
+            for j in range(i, n):
+                matrix[row, j] -= factor * matrix[i, j]
+            right[row] -= factor * right[i]
+    for i in range(n - 1, -1, -1):
+        for j in range(i + 1, n):
+            right[i] -= matrix[i, j] * right[j]
+        right[i] /= matrix[i, i]
+    return True
+
+
+@_njit
+def balance_weights(
+    slot, n_slots, group_sizes, squares, sizes, dots, group_weights, costs
+):
+    """One step of Newton's method for the groups with some weight to cost the same.
+
+    Not taken, if it does not bring their costs nearer to the largest.
+    IN and OUT: group_weights, costs.
+    """
+    n_groups = len(costs)
+    support = np.flatnonzero(group_weights > 2.0 * LEAST_WEIGHT)
+    n = len(support)
+    slopes = np.empty((n_groups, n_groups))
+    cost_slopes(group_weights, slot, n_slots, group_sizes, sizes, dots, slopes)
+    matrix, step = np.zeros((n + 1, n + 1)), np.zeros(n + 1)
+    for a in range(n):
+        for b in range(n):
+            matrix[a, b] = slopes[support[a], support[b]]
+        matrix[a, n], matrix[n, a] = -1.0, 1.0
+        step[a] = -costs[support[a]]
+    before, weights = spread_of_costs(group_weights, costs), group_weights.copy()
+    share = 1.0 if solve(matrix, step) else 0.0
+    for a in range(n):
+        if step[a] < 0.0:  # no further than to nothing
+            share = min(share, (weights[support[a]] - LEAST_WEIGHT) / -step[a])
+    while share > 1e-6:
+        for a in range(n):
+            group_weights[support[a]] = weights[support[a]] + share * step[a]
+        group_costs(
+            group_weights, slot, n_slots, group_sizes, squares, sizes, dots, costs
+        )
+        if spread_of_costs(group_weights, costs) < before:
+            return
+        share *= 0.5
+    group_weights[:] = weights
+    group_costs(group_weights, slot, n_slots, group_sizes, squares, sizes, dots, costs)
+
+
+@_njit
+def fair_weights(
+    slot, n_slots, group_sizes, squares, sizes, dots, group_weights, costs
+):
+    """Group weights whose centers make the largest mean cost least.
+
+    Weight moves from the group with the lowest cost to the one with the highest, and
+    with more than two groups among all that have some, until the largest cost is
+    within FAIR_TOLERANCE of sum_g lambda_g cost_g, below which it cannot be. What
+    LEAST_WEIGHT adds to that is not counted.
+    IN and OUT: group_weights; OUT: costs.
+    """
+    n_groups = group_sizes.shape[0]
+    group_costs(group_weights, slot, n_slots, group_sizes, squares, sizes, dots, costs)
+    for _ in range(200):
+        taker, giver = np.argmax(costs), -1
+        for g in range(n_groups):
+            can_give = group_weights[g] > 2.0 * LEAST_WEIGHT and g != taker
+            if can_give and (giver < 0 or costs[g] < costs[giver]):
+                giver = g
+        limit = FAIR_TOLERANCE * costs[taker]
+        if giver < 0 or spread_of_costs(group_weights, costs) <= limit:
+            break
+        shift_weight(
+            giver, taker, slot, n_slots, group_sizes, squares, sizes, dots,
+            group_weights, costs,
+        )  # fmt: skip
+        if n_groups > 2 and spread_of_costs(group_weights, costs) > limit:
+            balance_weights(
+                slot, n_slots, group_sizes, squares, sizes, dots, group_weights, costs
+            )
+
+
+@_njit
+def place_fair_centers(pull, sizes, sums, half_norms, centers):
+    """Move the centers to the means in which group g counts pull[g]; NaN if empty.
+
+    OUT: half_norms, centers.
+    """
+    n_features, n_lanes = centers.shape
+    n_groups = pull.shape[0] // n_lanes
+    mass = np.zeros(n_lanes)
+    for lane in range(n_groups * n_lanes):
+        mass[lane % n_lanes] += pull[lane] * sizes[lane]
+    half_norms[:] = 0.0
+    for j in range(n_features):
+        for lane in range(n_lanes):
+            centers[j, lane] = 0.0
+        for g in range(n_groups):
+            first = g * n_lanes
+            for lane in range(n_lanes):
+                centers[j, lane] += pull[first + lane] * sums[j, first + lane]
+        for lane in range(n_lanes):
+            mean = centers[j, lane] / mass[lane]
+            centers[j, lane] = mean
+            half_norms[lane] += 0.5 * mean * mean
+
+
+@_njit
+def refill(
+    ends, columns, values, weights, groups, pull, labels, slot, centers, half_norms,
+    means,
+):  # fmt: skip
+    """Put centers that are not numbers on the rows that cost most.
+
+    Returns whether any of these costs something. IN: centers, from which the labels
+    come. OUT: half_norms, means, both of this slot.
+    """
+    n_features, n_lanes = centers.shape
+    n_slots = labels.shape[1]
+    distances = squared_distances(ends, columns, values, labels, slot, centers)
+    is_useful = False
+    for i in range(labels.shape[0]):
+        distances[i] *= weights[i] * pull[groups[i] * n_lanes + slot]
+    for lane in range(slot, n_lanes, n_slots):
+        if np.isfinite(half_norms[lane]):
+            continue
+        far = np.argmax(distances)
+        is_useful = is_useful or distances[far] > 0.0
+        distances[far] = -1.0
+        half_norms[lane] = 0.0
+        for j in range(n_features):
+            means[j, lane] = 0.0
+        for entry in range(ends[far], ends[far + 1]):
+            means[columns[entry], lane] += values[entry]
+        for j in range(n_features):
+            half_norms[lane] += 0.5 * means[j, lane] ** 2
+    return is_useful
+
+
+@_njit
+def fair_runs(
+    shared, ends, columns, values, weights, groups, group_sizes, squares, given,
+    n_slots, max_iter, patience, ceiling, costs, group_weights, found, n_iter,
+):  # fmt: skip
+    """Run Fair-Lloyd from each of given, of shape (n_runs, n_clusters, n_features).
+
+    Nearest centers and fair centers in turn, until no row changes its cluster. A run
+    whose largest mean cost after ``patience`` iterations is above ``ceiling`` ends.
+    OUT: per run, costs (mean costs of the groups), group_weights, found (centers) and
+    n_iter.
+    """
+    n_runs, n_clusters, n_features = given.shape
+    n_samples, n_groups, n_lanes = len(weights), len(group_sizes), n_clusters * n_slots
+    entries = (ends, columns, values)
+    labels, n_changed = np.empty((n_samples, n_slots), np.int32), np.empty(n_slots)
+    sizes, sums = (
+        np.empty(n_groups * n_lanes),
+        np.empty((n_features, n_groups * n_lanes)),
+    )
+    members = np.empty(n_groups * n_lanes, np.int64)
+    half_norms, means = np.empty(n_lanes), np.empty((n_features, n_lanes))
+    centers, pull = np.empty_like(means), np.ones(n_groups * n_lanes)
+    dots = np.empty((n_groups, n_groups, n_lanes))
+    balance = np.full((n_slots, n_groups), 1.0 / n_groups)
+    running, age = np.arange(n_slots), np.zeros(n_slots, np.int64)
+    no_starts = np.empty((n_runs, n_clusters), np.int64)
+    for slot in range(n_slots):
+        start_run(
+            *entries, no_starts, given, slot, slot,
+            labels, members, sizes, sums, half_norms, centers,
+        )  # fmt: skip
+    n_started, n_ended = n_slots, 0
+    while n_ended < n_runs:
+        assign_rows(
+            shared, *entries, weights, groups, half_norms, centers,
+            labels, members, sizes, sums, n_changed,
+        )  # fmt: skip
+        multiply_sums(sums, dots)
+        for slot in range(n_slots):
+            if running[slot] >= 0:
+                fair_weights(
+                    slot, n_slots, group_sizes, squares, sizes, dots, balance[slot],
+                    costs[running[slot]],
+                )  # fmt: skip
+                for lane in range(slot, n_groups * n_lanes, n_slots):
+                    g = lane // n_lanes
+                    pull[lane] = balance[slot, g] / group_sizes[g]
+        place_fair_centers(pull, sizes, sums, half_norms, means)
+        for slot in range(n_slots):
+            run = running[slot]
+            age[slot] += 1
+            if run < 0:
+                continue
+            is_refilled = False
+            for lane in range(slot, n_lanes, n_slots):
+                if not np.isfinite(half_norms[lane]):
+                    is_refilled = refill(
+                        *entries, weights, groups, pull, labels, slot, centers,
+                        half_norms, means,
+                    )  # fmt: skip
+            is_hopeless = age[slot] == patience and costs[run].max() > ceiling
+            is_moving = n_changed[slot] > 0 or is_refilled
+            if is_moving and age[slot] < max_iter and not is_hopeless:
+                continue
+            n_ended += 1
+            n_iter[run] = age[slot]
+            group_weights[run] = balance[slot]
+            for c in range(n_clusters):
+                found[run, c] = means[:, c * n_slots + slot]
+            running[slot], age[slot] = -1, 0
+            if n_started < n_runs:
+                balance[slot] = 1.0 / n_groups
+                start_run(
+                    *entries, no_starts, given, n_started, slot,
+                    labels, members, sizes, sums, half_norms, means,
+                )  # fmt: skip
+                running[slot] = n_started
+                n_started += 1
+        centers, means = means, centers

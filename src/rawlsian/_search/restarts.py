@@ -1,0 +1,342 @@
+"""Thousands of k-means runs at once, and what each means for each group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from numbers import Integral
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rawlsian._core import move_costs as _kernels
+from rawlsian._core import sparse_rows as _entries
+from rawlsian._core.problem import MaxDistance, Problem, refuse_text
+from rawlsian._search import lloyd as _lloyd
+from rawlsian._support.jobs import in_order, n_jobs
+from rawlsian._support.threads import n_threads, run_in_chunks
+
+MAX_ITER = 300  # as in scikit-learn
+
+# Runs in hand at once: enough to fill vectors, fewer where centers outgrow the cache.
+MOST_SLOTS = 32
+LARGEST_CENTERS = 2**16
+
+# Rows times runs: below the first, a thread costs more than it saves; after the second
+# it is time to look whether the user pressed Ctrl-C.
+ROWS_A_THREAD = 2**14
+ROWS_A_BLOCK = 2**22
+
+# Pieces that runs are cut into for each worker: some take longer than others.
+JOBS_A_WORKER = 4
+
+# Rows that tell how many different values a column has.
+ROWS_LOOKED_AT = 1024
+
+
+@dataclass(frozen=True, eq=False)
+class Restarts:
+    """What many runs of k-means led to.
+
+    Attributes
+    ----------
+    groups : ndarray of shape (n_groups,)
+        Names of the groups, sorted; the columns of ``utilities``.
+    inertia : ndarray of shape (n_runs,)
+        Sum of squared distances of the examples to the means of their clusters.
+    utilities : ndarray of shape (n_runs, n_groups)
+        Mean utility of each group.
+    overall : ndarray of shape (n_runs,)
+        Mean utility of all examples.
+    n_iter : ndarray of shape (n_runs,)
+        Number of iterations, 300 at most.
+    """
+
+    groups: NDArray[Any]
+    inertia: NDArray[np.float64]
+    utilities: NDArray[np.float64]
+    overall: NDArray[np.float64]
+    n_iter: NDArray[np.int64]
+    _problem: Problem
+    _entries: Entries
+    _init: NDArray[Any]
+
+    def __repr__(self) -> str:
+        return (
+            f"Restarts(n_runs={len(self.inertia)}, lowest inertia "
+            f"{self.inertia.min():.6g}, highest lowest utility "
+            f"{self.utilities.min(axis=1).max():.6g})"
+        )
+
+    @property
+    def utilitarian(self) -> int:
+        """The run with the highest overall utility."""
+        return int(np.argmax(self.overall))
+
+    @property
+    def rawlsian(self) -> int:
+        """The run in which the worst-off group has the highest utility."""
+        return int(np.argmax(self.utilities.min(axis=1)))
+
+    @property
+    def least_advantaged(self) -> NDArray[Any]:
+        """The group with the lowest utility in each run."""
+        worst: NDArray[Any] = self.groups[np.argmin(self.utilities, axis=1)]
+        return worst
+
+    def labels(self, run: int) -> NDArray[np.int32]:
+        """Labels of one run, which is made again; what was X then counts."""
+        if not isinstance(run, Integral) or not 0 <= run < len(self.inertia):
+            raise IndexError(
+                f"run {run} is not among the {len(self.inertia)} runs, which count "
+                "from 0."
+            )
+        return _run(self._problem, self._entries, self._init, run, run + 1).last_labels
+
+
+def kmeans_restarts(
+    X: ArrayLike,
+    n_clusters: int,
+    *,
+    n_runs: int,
+    sensitive_features: Any = None,
+    init: Literal["random"] | ArrayLike = "random",
+    max_distance: MaxDistance = "auto",
+    random_state: int | np.random.Generator | None = None,
+) -> Restarts:
+    """Run k-means many times and tell what each run means for each group.
+
+    Each run is Lloyd's algorithm from its own initial centroids until no example
+    changes its cluster, as ``KMeans(init=centroids, n_init=1, tol=0)`` of
+    scikit-learn does; a cluster that becomes empty is founded anew as there, on the
+    example that fits worst. (Where an example is equally near to two centroids,
+    rounding decides in both, and a run may end elsewhere; so it may where taking the
+    worst fitting example empties another cluster.) Runs are spread over threads or,
+    within ``joblib.parallel_config(backend="dask")``, over the workers of the current
+    Dask client. Neither their number nor ``n_runs`` changes what a run leads to.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        The examples, as numbers.
+    n_clusters : int
+        Number of clusters.
+    n_runs : int
+        Number of runs.
+    sensitive_features : array-like of shape (n_samples,) or (n_samples, n_columns), \
+            default=None
+        The group of each example; several columns mean their intersections. ``None``
+        means one group.
+    init : "random" or array-like of shape (n_runs, n_clusters, n_features), \
+            default="random"
+        Initial centroids: different examples drawn at random, or those given.
+    max_distance : "auto" or float, default="auto"
+        Utility is this less the squared distance to the cluster's mean. "auto" is
+        the squared diagonal of the bounding box of X.
+    random_state : int, numpy Generator or None, default=None
+        Seed of the random centroids.
+
+    Returns
+    -------
+    Restarts
+        Inertia and utilities of every run; ``labels(run)`` gives labels. Memory does
+        not grow with ``n_runs`` times ``n_samples``.
+
+    Examples
+    --------
+    >>> from rawlsian import kmeans_restarts
+    >>> X = [[0.0], [1.0], [2.0], [6.0], [7.0]]
+    >>> restarts = kmeans_restarts(X, 2, n_runs=100, random_state=0)
+    >>> float(restarts.inertia.min().round(3))
+    2.5
+    >>> restarts.labels(restarts.utilitarian)
+    array([1, 1, 1, 0, 0], dtype=int32)
+    """
+    problem = Problem.from_arrays(X, sensitive_features, max_distance=max_distance)
+    check_count(n_runs, "n_runs")
+    check_n_clusters(n_clusters, problem)
+    entries = list_entries(problem)
+    starts = _check_init(init, problem, (n_runs, n_clusters), random_state)
+    width = n_jobs()
+    if width > 1:
+        edges = np.linspace(0, n_runs, JOBS_A_WORKER * width + 1).astype(int)
+        some = [starts[a:b] for a, b in pairwise(edges) if b > a]
+        chunks = list(in_order(partial(_runs_from, problem, entries), some))
+    else:
+        chunks = _runs_on_threads(problem, entries, starts)
+    costs = np.concatenate([chunk.costs for chunk in chunks])
+    overall = _kernels.overall_utilities(costs, problem.shares)
+    return Restarts(
+        groups=problem.group_names,
+        inertia=problem.n_samples * overall,
+        utilities=problem.max_distance - costs,
+        overall=problem.max_distance - overall,
+        n_iter=np.concatenate([chunk.n_iter for chunk in chunks]),
+        _problem=problem,
+        _entries=entries,
+        _init=starts,
+    )
+
+
+def _runs_from(problem: Problem, entries: Entries, starts: NDArray[Any]) -> _Chunk:
+    """Some of the runs, as a worker makes them."""
+    chunk = _run(problem, entries, starts, 0, len(starts))
+    return chunk._replace(last_labels=np.empty(0, np.int32))
+
+
+def _runs_on_threads(
+    problem: Problem, entries: Entries, starts: NDArray[Any]
+) -> list[_Chunk]:
+    """All runs, on all threads."""
+    n_runs, chunks = len(starts), list[_Chunk]()
+    runs_a_block = n_threads() * max(ROWS_A_BLOCK // problem.n_samples, 2)
+    for first in range(0, n_runs, runs_a_block):
+
+        def run(start: int, stop: int, first: int = first) -> _Chunk:
+            return _run(problem, entries, starts, first + start, first + stop)
+
+        chunks += run_in_chunks(
+            run,
+            min(runs_a_block, n_runs - first),
+            smallest_chunk=max(ROWS_A_THREAD // problem.n_samples, 1),
+        )
+    return chunks
+
+
+class Entries(NamedTuple):
+    """The rows of X as the kernels read them, in an order of their own.
+
+    Row ``rows[place]`` of X is at a place in it; ``places[row]`` is the place of a row.
+    """
+
+    rows: NDArray[np.intp]
+    places: NDArray[np.intp]
+    shared: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    columns: NDArray[np.uint32]
+    values: NDArray[np.float64]
+    norms: NDArray[np.float64]
+    groups: NDArray[np.int32]
+
+
+class _Chunk(NamedTuple):
+    """What some runs led to; ``costs`` are mean squared distances of the groups."""
+
+    last_labels: NDArray[np.int32]
+    costs: NDArray[np.float64]
+    n_iter: NDArray[np.int64]
+
+
+def list_entries(problem: Problem) -> Entries:
+    """Rows sorted by the columns with the fewest values: one-hot columns lead."""
+    X, shift = problem.X, problem.shift
+    looked_at = np.sort(X[:: len(X) // ROWS_LOOKED_AT + 1], axis=0)
+    order = np.argsort((np.diff(looked_at, axis=0) != 0).sum(axis=0), kind="stable")
+    rows = np.lexsort(tuple(X[:, j] for j in order[::-1]))
+    ends, shared = np.empty(len(X) + 1, np.int64), np.empty(len(X), np.int64)
+    _entries.count_entries(X, shift, rows, ends)
+    columns, values = np.zeros(ends[-1], np.uint32), np.zeros(ends[-1])
+    _entries.list_entries(X, shift, rows, order, ends, columns, values, shared)
+    places = np.empty_like(rows)
+    places[rows] = np.arange(len(rows))
+    return Entries(
+        rows, places, shared, ends, columns, values,
+        problem.norms[rows], problem.groups[rows],
+    )  # fmt: skip
+
+
+def slots_for(n_slots: int, problem: Problem, n_clusters: int) -> int:
+    """That many slots, or as many as fit in the cache.
+
+    A slot should see several runs, as it idles when there are none left.
+    """
+    most = LARGEST_CENTERS // (n_clusters * int(problem.X.shape[1]))
+    return max(min(n_slots, most, MOST_SLOTS), 1)
+
+
+def _run(
+    problem: Problem, entries: Entries, init: NDArray[Any], start: int, stop: int
+) -> _Chunk:
+    """Make the runs from start to stop."""
+    init = init[start:stop]
+    given = np.empty((0, 0, 0))
+    if init.ndim == 3:
+        given, init = init - problem.shift, np.empty(init.shape[:2], np.intp)
+    else:
+        init = entries.places[init]
+    n_runs, n_clusters = init.shape
+    n_features = problem.X.shape[1]
+    n_slots = slots_for(n_runs // 8, problem, n_clusters)
+    last, last_labels = np.empty((2, problem.n_samples), np.int32)
+    costs, n_iter = np.empty((n_runs, problem.n_groups)), np.empty(n_runs, np.int64)
+    _lloyd.kmeans_runs(
+        *entries[2:], n_features, init, given, n_slots, MAX_ITER, last, costs, n_iter
+    )
+    last_labels[entries.rows] = last
+    return _Chunk(last_labels, costs, n_iter)
+
+
+def _check_init(
+    init: object,
+    problem: Problem,
+    shape: tuple[int, int],
+    random_state: int | np.random.Generator | None,
+) -> NDArray[Any]:
+    """Initial centroids of each run, or the rows of X that they are."""
+    n_samples, n_features = problem.X.shape
+    if isinstance(init, str):
+        if init != "random":
+            raise ValueError(
+                f"init must be 'random' or an array of centroids, got {init!r}."
+            )
+        # A run's draws follow those of the run before: more runs change nothing.
+        rng = _generator(random_state)
+        draws = rng.integers(n_samples - np.arange(shape[1]), size=shape)
+        rows = np.empty_like(draws)
+        _entries.distinct_rows(draws, rows)
+        return rows
+    try:
+        given = np.array(init)
+        refuse_text(given, "init")
+        centroids = given.astype(np.float64, casting="same_kind")
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"init must be 'random' or numbers: {error}.") from error
+    if centroids.shape != (*shape, n_features):
+        raise ValueError(
+            f"init has shape {centroids.shape}, expected {(*shape, n_features)}: "
+            "n_clusters centroids for each of n_runs."
+        )
+    if not np.isfinite(centroids).all():
+        raise ValueError("init holds NaN or infinity; give finite centroids.")
+    return centroids
+
+
+def _generator(random_state: Any) -> np.random.Generator:
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "random_state must be None, a whole number that is not negative or a numpy "
+            f"Generator, got {random_state!r}."
+        ) from error
+
+
+def check_count(value: object, name: str, least: int = 1) -> None:
+    """Refuse what is not a whole number that large."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < least:
+        raise ValueError(
+            f"{name} must be a whole number, {least} or more, got {value!r}."
+        )
+
+
+def check_n_clusters(n_clusters: object, problem: Problem) -> None:
+    """Refuse a number of clusters that the rows cannot fill."""
+    check_count(n_clusters, "n_clusters")
+    n_rows = int((problem.weights > 0).sum())
+    if int(n_clusters) > n_rows:  # type: ignore[call-overload]
+        raise ValueError(
+            f"n_clusters={n_clusters} is more than the {n_rows} rows of X that have "
+            f"weight (n_samples={problem.n_samples}); ask for fewer clusters."
+        )

@@ -1,0 +1,1 @@
+"""Compiling, threads, jobs, files: nothing about clustering."""

@@ -1,0 +1,357 @@
+"""Cluster a prepared table and make it fair; what a report tells is worked out here."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import silhouette_score
+
+from rawlsian._core.assignment import Assignment
+from rawlsian._core.problem import Problem
+from rawlsian._estimators.traverse import Trajectory, traverse
+from rawlsian._search.fair import group_means, nearest
+from rawlsian._search.frontier import Frontier, frontier, not_dominated
+from rawlsian._search.restarts import kmeans_restarts
+from rawlsian._tables.errors import WrongUseError
+from rawlsian._tables.methods import METHODS
+from rawlsian._tables.prepare import Prepared
+from rawlsian.operators.many_moves import renumbering
+from rawlsian.report import frontier_labels
+
+N_INIT = 10
+# A silhouette compares all pairs of rows.
+SILHOUETTE_ROWS = 5_000
+# Rows times runs of k-means that are drawn as a cloud.
+CLOUD_WORK, MOST_CLOUD_RUNS = 5_000_000, 500
+# The trade-off is searched on about so many rows, and told for all.
+FRONTIER_ROWS = 50_000
+
+# What is being done, how much of it is done, and how much there is (None: unknown).
+Tell = Callable[[str, int, int | None], object]
+
+
+@dataclass(frozen=True, eq=False)
+class Clustering:
+    """A clustering, and how well it serves each group."""
+
+    labels: NDArray[np.int32]
+    centers: NDArray[np.float64]
+    utilities: NDArray[np.float64]
+    overall: float
+
+
+class Figures(NamedTuple):
+    """How well a clustering serves each group, and everyone."""
+
+    utilities: NDArray[np.float64]
+    overall: float
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What is told of a fit, wherever its rows are.
+
+    Attributes
+    ----------
+    method : str
+        One of METHODS.
+    n_clusters : int
+        Number of clusters.
+    group_names, group_sizes : ndarray of shape (n_groups,)
+        The groups, sorted.
+    max_distance : float
+        The utility of a perfect fit.
+    before, after : Figures
+        Of k-means, and of what was made of it.
+    n_moved : int
+        How many rows are in another cluster than before.
+    n_steps, stop_reason : int and str, or None
+        Of a walk: its steps, and why it ended.
+    is_interrupted : bool
+        Whether the user stopped it on the way.
+    """
+
+    method: str
+    n_clusters: int
+    group_names: NDArray[Any]
+    group_sizes: NDArray[np.float64]
+    max_distance: float
+    before: Figures
+    after: Figures
+    n_moved: int
+    n_steps: int | None
+    stop_reason: str | None
+    is_interrupted: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """What came of a fit.
+
+    Attributes
+    ----------
+    problem : Problem
+        The rows, their groups and the utility of a perfect fit.
+    method : str
+        One of METHODS.
+    before, after : Clustering
+        K-means, and what was made of it.
+    trajectory : Trajectory or None
+        The way from one to the other, where there is one.
+    is_interrupted : bool
+        Whether the user stopped it on the way.
+    """
+
+    problem: Problem
+    method: str
+    before: Clustering
+    after: Clustering
+    trajectory: Trajectory | None
+    is_interrupted: bool
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return len(self.after.centers)
+
+    @property
+    def outcome(self) -> Outcome:
+        """What is told of it."""
+        problem, trajectory = self.problem, self.trajectory
+        return Outcome(
+            self.method,
+            self.n_clusters,
+            problem.group_names,
+            problem.group_sizes,
+            problem.max_distance,
+            Figures(self.before.utilities, self.before.overall),
+            Figures(self.after.utilities, self.after.overall),
+            int((self.before.labels != self.after.labels).sum()),
+            None if trajectory is None else trajectory.n_iter,
+            None if trajectory is None else trajectory.stop_reason,
+            self.is_interrupted,
+        )
+
+
+@dataclass(frozen=True)
+class Tried:
+    """K-means with a number of clusters, one of a range."""
+
+    n_clusters: int
+    silhouette: float | None
+    overall: float
+    lowest: float
+    least_advantaged: str
+    gap: float
+
+
+def problem_of(prepared: Prepared) -> Problem:
+    """The rows and groups of a prepared table."""
+    problem = Problem.from_arrays(
+        prepared.X, prepared.groups, max_distance=prepared.max_distance
+    )
+    return replace(problem, group_names=np.array(prepared.group_names, object))
+
+
+def check_clusters(n_clusters: int, problem: Problem) -> None:
+    """Refuse more clusters than there are different rows."""
+    if n_clusters > problem.n_samples:
+        raise WrongUseError(
+            f"--clusters {n_clusters} is more than the {problem.n_samples:,} rows; ask "
+            "for fewer."
+        )
+    n_different = len(np.unique(problem.X[: 50 * n_clusters + 1000], axis=0))
+    if n_different < n_clusters:
+        n_different = len(np.unique(problem.X, axis=0))
+    if n_different < n_clusters:
+        raise WrongUseError(
+            f"--clusters {n_clusters} is more than the {n_different:,} different rows; "
+            f"ask for at most {n_different}."
+        )
+
+
+def plain(problem: Problem, n_clusters: int, seed: int) -> Clustering:
+    """The best of ten runs of k-means++."""
+    with warnings.catch_warnings():
+        # Told below, in our words.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        kmeans = KMeans(n_clusters, n_init=N_INIT, random_state=seed).fit(problem.X)
+    n_found = len(np.unique(kmeans.labels_))
+    if n_found < n_clusters:
+        raise WrongUseError(
+            f"--clusters {n_clusters} is more than k-means can tell apart in these "
+            f"rows; ask for at most {n_found}."
+        )
+    return with_means(problem, kmeans.labels_)
+
+
+def with_means(problem: Problem, labels: Any) -> Clustering:
+    """Labels, with the means of their clusters as centers."""
+    assignment = Assignment(problem, labels)
+    return Clustering(
+        assignment.labels,
+        assignment.centers,
+        assignment.utilities,
+        assignment.overall,
+    )
+
+
+def with_centers(problem: Problem, centers: NDArray[np.float64]) -> Clustering:
+    """Every row with its nearest center."""
+    labels, distances = nearest(problem.X, centers)
+    utilities = problem.max_distance - group_means(problem, distances)
+    overall = float(utilities @ problem.shares)
+    return Clustering(labels, centers, utilities, overall)
+
+
+def try_range(
+    problem: Problem, numbers: Sequence[int], seed: int, tell: Tell
+) -> tuple[list[Tried], Clustering]:
+    """K-means with each number of clusters, and the one with the best silhouette."""
+    rng = np.random.RandomState(seed)
+    rows = rng.permutation(problem.n_samples)[:SILHOUETTE_ROWS]
+    tried: list[Tried] = []
+    chosen: tuple[float, Clustering] | None = None
+    for done, n_clusters in enumerate(numbers):
+        tell("k-means", done, len(numbers))
+        found = plain(problem, n_clusters, seed)
+        silhouette = _silhouette(problem.X[rows], found.labels[rows])
+        tried.append(
+            Tried(
+                n_clusters,
+                silhouette,
+                found.overall,
+                float(found.utilities.min()),
+                str(problem.group_names[found.utilities.argmin()]),
+                float(np.ptp(found.utilities)),
+            )
+        )
+        score = -np.inf if silhouette is None else silhouette
+        if chosen is None or score > chosen[0]:
+            chosen = score, found
+    assert chosen is not None  # numbers are not empty
+    return tried, chosen[1]
+
+
+def _silhouette(X: NDArray[np.float64], labels: NDArray[np.int32]) -> float | None:
+    """None where there is none: with one cluster, or one for each row."""
+    if not 1 < len(np.unique(labels)) < len(labels):
+        return None
+    return float(silhouette_score(X, labels))
+
+
+def fit(
+    problem: Problem, before: Clustering, method: str, seed: int, tell: Tell
+) -> Fitted:
+    """What the method makes of k-means, or finds beside it."""
+    tell(method, 0, None)
+    how = METHODS[method]
+    if how.solver is None:
+        return _walked(problem, before, method, tell)
+    solver = how.solver(
+        len(before.centers),
+        max_distance=problem.max_distance,
+        random_state=seed,
+        callback=lambda step: tell(method, step.n_done, step.n_runs),
+    )
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", ConvergenceWarning)
+        solver.fit(problem.X, sensitive_features=problem.groups)
+    is_interrupted = any("Interrupted" in str(each.message) for each in told)
+    if how.has_free_centers:
+        after = with_centers(problem, solver.cluster_centers_)
+    else:
+        after = with_means(problem, solver.labels_)
+    after = _numbered_like(after, before)
+    return Fitted(problem, method, before, after, None, is_interrupted)
+
+
+def _walked(problem: Problem, before: Clustering, method: str, tell: Tell) -> Fitted:
+    trajectory = traverse(
+        problem.X,
+        before.labels,
+        problem.groups,
+        operator=method,
+        max_distance=problem.max_distance,
+        callback=lambda step: tell(method, step.n_iter, None),
+    )
+    after = with_means(problem, trajectory.labels)
+    is_interrupted = trajectory.stop_reason == "interrupted"
+    return Fitted(problem, method, before, after, trajectory, is_interrupted)
+
+
+def _numbered_like(after: Clustering, before: Clustering) -> Clustering:
+    """Clusters numbered so that few rows seem to have moved."""
+    order = renumbering(after.labels, before.labels, len(after.centers))
+    return Clustering(
+        order[after.labels].astype(np.int32),
+        after.centers[np.argsort(order)],
+        after.utilities,
+        after.overall,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class TradeOff:
+    """The frontier, labels at each of its points, and on how many rows it was searched.
+
+    Clusters are numbered so that few rows seem to have moved since k-means.
+    """
+
+    frontier: Frontier
+    labels: NDArray[Any]
+    n_searched: int
+
+
+def trade_off(problem: Problem, start: Clustering, seed: int) -> TradeOff:
+    """The points between the best k-means and the best for the worst-off group."""
+    rows = _some_rows(problem, seed)
+    n_clusters = len(start.centers)
+    found = frontier(
+        problem.X[rows],
+        problem.groups[rows],
+        n_clusters=n_clusters,
+        max_distance=problem.max_distance,
+        random_state=seed,
+    )
+    if len(rows) < problem.n_samples:
+        # What is best of a sample need not be of all, where k-means may be better.
+        centers = np.array([*found.cluster_centers, start.centers])
+        found = not_dominated(problem, centers)
+    found = replace(found, groups=problem.group_names)
+    labels = frontier_labels(found, problem.X, start.labels)
+    return TradeOff(found, labels, len(rows))
+
+
+def _some_rows(problem: Problem, seed: int) -> NDArray[np.int64]:
+    """About FRONTIER_ROWS of the rows, with their share of each group."""
+    if problem.n_samples <= FRONTIER_ROWS:
+        return np.arange(problem.n_samples)
+    rng = np.random.default_rng(seed)
+    share = FRONTIER_ROWS / problem.n_samples
+    chosen = []
+    for g in range(problem.n_groups):
+        members = np.flatnonzero(problem.groups == g)
+        n_drawn = min(len(members), max(round(share * len(members)), 1))
+        chosen.append(rng.choice(members, n_drawn, replace=False))
+    return np.sort(np.concatenate(chosen))
+
+
+def cloud(problem: Problem, n_clusters: int, seed: int) -> NDArray[np.float64]:
+    """Group utilities of k-means from many random starts."""
+    n_runs = min(max(CLOUD_WORK // problem.n_samples, 5), MOST_CLOUD_RUNS)
+    return kmeans_restarts(
+        problem.X,
+        n_clusters,
+        n_runs=n_runs,
+        sensitive_features=problem.groups,
+        max_distance=problem.max_distance,
+        random_state=seed,
+    ).utilities

@@ -1,0 +1,259 @@
+"""Where rows that are not in memory are worked on: threads here, or Dask workers."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import signal
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import ExitStack, contextmanager
+from multiprocessing import resource_tracker
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rawlsian._rows.blocks import Blocks, LocalBlocks, open_blocks
+from rawlsian._support.files import WriteError
+from rawlsian._support.threads import n_threads
+from rawlsian._tables.errors import TableError, WorkersError, WrongUseError
+from rawlsian._tables.parts import Piece
+from rawlsian._tables.survey import Encoding, encode_piece
+
+# Seconds to wait for a scheduler to answer.
+PATIENCE = 5
+
+
+class Encoded(NamedTuple):
+    """Encoded rows, their groups and, of an audit, their clusters, where they are."""
+
+    X: Any
+    groups: Any
+    labels: Any
+
+
+class Engine(ABC):
+    """What runs functions on pieces, and has the rows that come of them."""
+
+    name: str
+
+    @abstractmethod
+    def over(self, items: Sequence[Any]) -> Blocks:
+        """Blocks that have no rows, one for each item."""
+
+    def run(
+        self, function: Callable[..., Any], items: Sequence[Any], *shared: Any
+    ) -> Iterator[Any]:
+        """``function(item, *shared)`` of each, in their order."""
+        return self.over(items).run(function, [list(items)], *shared, has_rows=False)
+
+    @abstractmethod
+    def encode(
+        self, pieces: Sequence[Piece], lengths: Sequence[int], encoding: Encoding
+    ) -> Encoded:
+        """The encoded rows of pieces that have rows."""
+
+    @abstractmethod
+    def fetch(self, labels: Any, start: int, stop: int) -> NDArray[np.int32]:
+        """Some of the labels, here in memory."""
+
+
+class LocalEngine(Engine):
+    """The threads of this machine; encoded rows are in a file without a name.
+
+    The system frees it when it is closed, however this program ends.
+    """
+
+    name = "blocks"
+
+    def __init__(self, scratch: Any) -> None:
+        self.scratch = scratch
+
+    def over(self, items: Sequence[Any]) -> Blocks:
+        """What is run on threads."""
+        nothing: list[Any] = [None] * len(items)
+        return LocalBlocks(nothing, None, 0)
+
+    def encode(
+        self, pieces: Sequence[Piece], lengths: Sequence[int], encoding: Encoding
+    ) -> Encoded:
+        """Write the rows to the scratch file, and map it."""
+        shape = sum(lengths), encoding.width
+        _check_room(4 * shape[0] * shape[1])
+        groups, labels = [], []
+        for X, some_groups, some_labels in self.run(encode_piece, pieces, encoding):
+            self._write(X)
+            groups.append(some_groups)
+            labels.append(some_labels)
+        # Copy on write: compiled code takes it for an ordinary array.
+        mapped = np.memmap(self.scratch, np.float32, "c", shape=shape)
+        return Encoded(
+            open_blocks(mapped), np.concatenate(groups), np.concatenate(labels)
+        )
+
+    def _write(self, X: NDArray[np.float32]) -> None:
+        try:
+            self.scratch.write(X.data)
+            self.scratch.flush()
+        except OSError as error:
+            raise WriteError(
+                f"the scratch file in {tempfile.gettempdir()!r} could not be written: "
+                f"{error.strerror}"
+            ) from error
+
+    def fetch(self, labels: Any, start: int, stop: int) -> NDArray[np.int32]:
+        """They are here."""
+        found: NDArray[np.int32] = labels[start:stop]
+        return found
+
+
+def _check_room(n_bytes: int) -> None:
+    """Refuse, before any work is done, more than there is room for."""
+    folder = tempfile.gettempdir()
+    free = shutil.disk_usage(folder).free
+    if n_bytes > free:
+        raise TableError(
+            f"the encoded rows need {n_bytes / 1e9:,.1f} GB in {folder!r}, where "
+            f"{free / 1e9:,.1f} GB are free; set TMPDIR to a folder with more room, "
+            "leave out columns with many levels by --drop, or take --engine dask."
+        )
+
+
+class DaskEngine(Engine):
+    """The workers of a Dask cluster, which keep the encoded rows."""
+
+    name = "dask"
+
+    def over(self, items: Sequence[Any]) -> Blocks:
+        """What is run on workers."""
+        from rawlsian._rows.dask import DaskBlocks
+
+        return DaskBlocks([None] * len(items), 0, None)
+
+    def encode(
+        self, pieces: Sequence[Piece], lengths: Sequence[int], encoding: Encoding
+    ) -> Encoded:
+        """Dask arrays with a chunk a piece."""
+        blocks = self.over(pieces)
+        all_three = blocks.keep(encode_piece, [list(pieces)], encoding, has_rows=False)
+        X, groups, labels = (
+            blocks.keep(itemgetter(j), [all_three], has_rows=False) for j in range(3)
+        )
+        return Encoded(
+            blocks.join(X, np.float32, lengths, encoding.width),
+            blocks.join(groups, np.int32, lengths),
+            blocks.join(labels, np.int32, lengths),
+        )
+
+    def fetch(self, labels: Any, start: int, stop: int) -> NDArray[np.int32]:
+        """Fetch the chunks that have them."""
+        chunks = np.ravel(labels[start:stop].to_delayed()).tolist()
+        return np.concatenate(list(self.run(_same, chunks)))
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+@contextmanager
+def local_engine() -> Iterator[Engine]:
+    """Threads, and room for the rows that goes when they do."""
+    with tempfile.TemporaryFile(prefix="rawlsian-") as scratch:
+        yield LocalEngine(scratch)
+
+
+@contextmanager
+def dask_engine(scheduler: str | None) -> Iterator[Engine]:
+    """Workers of a scheduler, or else of this machine as long as they are needed."""
+    try:
+        import dask.array  # noqa: F401
+        from distributed import Client, KilledWorker
+        from distributed.comm import CommClosedError
+
+        from rawlsian._rows.dask import ClusterError
+    except ModuleNotFoundError as error:
+        raise WrongUseError(
+            f"--engine dask needs {error.name}, which is not installed; pip install "
+            "'rawlsian[dask]' brings it."
+        ) from error
+    with ExitStack() as stack:
+        stack.enter_context(_no_logs())
+        if scheduler is None:
+            with _out_of_reach_of_ctrl_c():
+                cluster = stack.enter_context(_local_cluster())
+            stack.enter_context(Client(cluster))
+        else:
+            stack.enter_context(_client(scheduler))
+        try:
+            yield DaskEngine()
+        except ClusterError as error:
+            raise WorkersError(str(error).rstrip(".")) from error
+        except ModuleNotFoundError as error:
+            raise WorkersError(
+                f"the Dask workers lack {error.name}; install there what is installed "
+                "here"
+            ) from error
+        except (CancelledError, CommClosedError, KilledWorker) as error:
+            raise WorkersError(
+                "the Dask cluster is gone, or its workers are; start another and run "
+                "this again"
+            ) from error
+
+
+def _local_cluster() -> Any:
+    from distributed import LocalCluster
+
+    return LocalCluster(
+        n_workers=n_threads(),
+        threads_per_worker=1,
+        processes=True,
+        # A port of its own: None means 8787, with a warning where that is taken, though
+        # no dashboard is shown there.
+        dashboard_address="127.0.0.1:0",
+        scheduler_kwargs={"dashboard": False},
+        silence_logs=logging.CRITICAL,
+    )
+
+
+@contextmanager
+def _out_of_reach_of_ctrl_c() -> Iterator[None]:
+    """Let processes that are started meanwhile not get it; this one does afterwards.
+
+    A terminal sends it to all of them, and what was reached could not be kept.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    resource_tracker.ensure_running()  # which would end the blocking when it starts
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _client(scheduler: str) -> Any:
+    from distributed import Client
+
+    try:
+        return Client(scheduler, timeout=PATIENCE)
+    except Exception as error:  # of any kind, where something else listens there
+        raise WrongUseError(
+            f"no Dask scheduler answers at {scheduler!r}; name one that runs, such as "
+            "tcp://10.0.0.1:8786, or leave out --scheduler to work on this machine."
+        ) from error
+
+
+@contextmanager
+def _no_logs() -> Iterator[None]:
+    """What goes wrong is told in our words."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)

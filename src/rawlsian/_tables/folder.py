@@ -1,0 +1,108 @@
+"""Write which row is in which cluster, a file for each part."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rawlsian._support.files import OutputError
+from rawlsian._tables.engines import Engine
+from rawlsian._tables.parts import Part, Parts, Piece
+from rawlsian._tables.prepare import LeftOut
+from rawlsian._tables.read import Column, from_arrow
+from rawlsian._tables.survey import Decided, read_rows
+from rawlsian._tables.write import ENDINGS, labels_table
+
+NOBODY = LeftOut(np.empty(0, np.int64), np.empty(0, np.int64), [])
+
+
+def check_is_folder(path: str) -> None:
+    """Refuse the name of a file where a folder is written."""
+    if path.lower().endswith(ENDINGS):
+        raise OutputError(
+            f"--out {path!r} must name a folder, which gets a Parquet file for each "
+            "part of the table; leave out the ending."
+        )
+
+
+class LabelledPieces(NamedTuple):
+    """All that is written of a table in parts.
+
+    Attributes
+    ----------
+    parts : Parts
+        The parts.
+    pieces : list of Piece
+        Their pieces, in order.
+    lengths : list of int
+        Rows of each piece that have a cluster.
+    decided : Decided
+        Which columns were read, and which names the rows.
+    labels : ndarray or Dask array
+        The clusters.
+    engine : Engine
+        What has them.
+    """
+
+    parts: Parts
+    pieces: Sequence[Piece]
+    lengths: Sequence[int]
+    decided: Decided
+    labels: Any
+    engine: Engine
+
+    def write(self, folder: Path) -> None:
+        """A file for each part; labels are fetched piece by piece."""
+        by_part: dict[int, list[tuple[Piece, int, int]]] = defaultdict(list)
+        start = 0
+        for piece, n_kept in zip(self.pieces, self.lengths, strict=True):
+            by_part[piece.part].append((piece, start, n_kept))
+            start += n_kept
+        names = names_of([part.path for part in self.parts.parts])
+        for j, (part, name) in enumerate(zip(self.parts.parts, names, strict=True)):
+            schema = self._empty(part).schema
+            with pq.ParquetWriter(folder / name, schema) as writer:
+                for each in by_part[j]:
+                    writer.write_table(self._table(*each))
+
+    def _table(self, piece: Piece, start: int, n_kept: int) -> pa.Table:
+        """What is written of a piece."""
+        rows, left_out = np.arange(piece.n_rows), NOBODY
+        if n_kept < piece.n_rows:
+            kept, _ = read_rows(piece, self.decided.plan)
+            rows, left_out = kept.rows, kept.left_out
+        labels = np.empty(0, np.int32)
+        if n_kept:
+            labels = self.engine.fetch(self.labels, start, start + n_kept)
+        return labels_table(
+            piece.n_rows, self._identifier(piece), rows, {"cluster": labels}, left_out,
+            piece.first,
+        )  # fmt: skip
+
+    def _identifier(self, piece: Piece) -> Column | None:
+        name, texts = self.decided.identifier, self.decided.plan.missing_texts
+        return None if name is None else piece.columns([name], texts)[name]
+
+    def _empty(self, part: Part) -> pa.Table:
+        """What would be written of no rows."""
+        name, identifier = self.decided.identifier, None
+        if name is not None:
+            nothing = pa.chunked_array([], part.types.get(name, pa.string()))
+            identifier = from_arrow(name, nothing, frozenset())
+        nobody = np.empty(0, np.int64)
+        return labels_table(0, identifier, nobody, {"cluster": nobody}, NOBODY)
+
+
+def names_of(paths: Sequence[str]) -> list[str]:
+    """Names of the files of all parts: their own, numbered where two are alike."""
+    names = [f"{Path(path).name.removesuffix('.parquet')}.parquet" for path in paths]
+    if len(set(names)) == len(names):
+        return names
+    width = len(str(len(names)))
+    return [f"{j:0{width}}-{name}" for j, name in enumerate(names, start=1)]

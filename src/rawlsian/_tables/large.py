@@ -1,0 +1,214 @@
+"""Cluster rows that are not in memory, and make that fair."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+from sklearn.exceptions import ConvergenceWarning
+
+from rawlsian._estimators.kmeans import RawlsianKMeans
+from rawlsian._estimators.traverse import traverse
+from rawlsian._rows.blocks import as_blocks
+from rawlsian._search.fair import PassStep
+from rawlsian._tables.analysis import Figures, Outcome, Tell
+from rawlsian._tables.engines import Encoded
+from rawlsian._tables.errors import WrongUseError
+from rawlsian._tables.survey import Encoding
+from rawlsian.metrics import Audit, audit
+
+# The methods that need no more than sums over the rows.
+METHODS = ("rawls", "batch", "kmeans-free", "kmeans-mean")
+
+
+class LargeFitted(NamedTuple):
+    """What came of a fit: what is told of it, clusters of all rows, their centers."""
+
+    outcome: Outcome
+    labels: Any
+    centers: NDArray[np.float64]
+    n_passes: int
+
+
+class _After(NamedTuple):
+    labels: Any
+    centers: NDArray[np.float64]
+    before: Figures
+    after: Figures
+    n_passes: int
+    n_steps: int | None
+    stop_reason: str | None
+    is_interrupted: bool
+
+
+class LargeTable(NamedTuple):
+    """Encoded rows, and how they were encoded."""
+
+    rows: Encoded
+    encoding: Encoding
+
+    def audit(self, labels: Any, n_bootstrap: int = 1000) -> Audit:
+        """How well clusters of these rows serve each group."""
+        return audit(
+            self.rows.X, labels, self.rows.groups,
+            max_distance=self.encoding.max_distance, n_bootstrap=n_bootstrap,
+        )  # fmt: skip
+
+
+def check_clusters(n_clusters: int, n_rows: int) -> None:
+    """Refuse more clusters than there are rows."""
+    if n_clusters > n_rows:
+        raise WrongUseError(
+            f"--clusters {n_clusters} is more than the {n_rows:,} rows; ask for fewer."
+        )
+
+
+def fit(
+    table: LargeTable, n_clusters: int, method: str, seed: int, tell: Tell
+) -> LargeFitted:
+    """K-means, and what the method makes of it or finds beside it."""
+    tell("k-means", 0, None)
+    kmeans = _kmeans(table, n_clusters, seed, "k-means", tell)
+    if _fit_is_interrupted(kmeans, table.rows.X, None):
+        raise KeyboardInterrupt  # nothing has been reached yet
+    members = _in_common(table, kmeans.labels_, kmeans.labels_, n_clusters).sum(axis=0)
+    if not members.all():
+        raise WrongUseError(
+            f"--clusters {n_clusters} is more than k-means can tell apart in these "
+            f"rows; ask for at most {np.count_nonzero(members)}."
+        )
+    tell(method, 0, None)
+    if method.startswith("kmeans-"):
+        found = _searched(table, kmeans.labels_, n_clusters, method, seed, tell)
+    else:
+        found = _walked(table, kmeans.labels_, method, tell)
+    common = _in_common(table, kmeans.labels_, found.labels, n_clusters)
+    encoding = table.encoding
+    outcome = Outcome(
+        method,
+        n_clusters,
+        np.array(encoding.group_names, object),
+        encoding.group_sizes,
+        encoding.max_distance,
+        found.before,
+        found.after,
+        int(common.sum() - np.trace(common)),
+        found.n_steps,
+        found.stop_reason,
+        found.is_interrupted,
+    )
+    n_passes = kmeans.n_passes_ + found.n_passes
+    return LargeFitted(outcome, found.labels, found.centers, n_passes)
+
+
+def _kmeans(
+    table: LargeTable,
+    n_clusters: int,
+    seed: int,
+    stage: str,
+    tell: Tell,
+    centers: Any = "free",
+) -> RawlsianKMeans:
+    return RawlsianKMeans(
+        n_clusters,
+        centers=centers,
+        max_distance=table.encoding.max_distance,
+        random_state=seed,
+        callback=_telling(stage, tell),
+    )
+
+
+def _telling(stage: str, tell: Tell) -> Callable[[Any], object]:
+    """What is shown of a search on a sample, and of passes over all rows."""
+
+    def show(step: Any) -> None:
+        if isinstance(step, PassStep):
+            tell(f"{stage}: pass", step.n_passes, step.max_passes)
+        else:
+            tell(f"{stage}: search", step.n_done, step.n_runs)
+
+    return show
+
+
+def _fit_is_interrupted(kmeans: RawlsianKMeans, X: Any, groups: Any) -> bool:
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", ConvergenceWarning)
+        kmeans.fit(X, sensitive_features=groups)
+    return any("Interrupted" in str(each.message) for each in told)
+
+
+def _searched(
+    table: LargeTable, start: Any, n_clusters: int, method: str, seed: int, tell: Tell
+) -> _After:
+    """What a search beside k-means finds, numbered so that few rows seem to move."""
+    centers = method.removeprefix("kmeans-")
+    fair = _kmeans(table, n_clusters, seed, method, tell, centers)
+    is_interrupted = _fit_is_interrupted(fair, table.rows.X, table.rows.groups)
+    common = _in_common(table, fair.labels_, start, n_clusters)
+    _, numbers = linear_sum_assignment(-common)
+    blocks = as_blocks(table.rows.X)
+    assert blocks is not None
+    column = blocks.columns_of(fair.labels_, "labels")
+    renumbered = blocks.keep(
+        _renumbered, [column], numbers.astype(np.int32), has_rows=False
+    )
+    told = table.audit(start, n_bootstrap=0)
+    sizes = table.encoding.group_sizes
+    utilities = fair.group_utilities_
+    return _After(
+        labels=blocks.join(renumbered, np.int32),
+        centers=fair.cluster_centers_[np.argsort(numbers)],
+        before=Figures(told.utilities, told.overall),
+        after=Figures(utilities, float(utilities @ sizes / sizes.sum())),
+        n_passes=fair.n_passes_,
+        n_steps=None,
+        stop_reason=None,
+        is_interrupted=is_interrupted,
+    )
+
+
+def _walked(table: LargeTable, start: Any, method: str, tell: Tell) -> _After:
+    found = traverse(
+        table.rows.X, start, table.rows.groups, operator=method,
+        max_distance=table.encoding.max_distance, callback=_telling(method, tell),
+    )  # fmt: skip
+    first, last = (
+        Figures(found.utilities[at], float(found.overall[at])) for at in (0, -1)
+    )
+    return _After(
+        labels=found.labels,
+        centers=found.cluster_centers,
+        before=first,
+        after=last,
+        n_passes=found.n_passes,
+        n_steps=found.n_iter,
+        stop_reason=found.stop_reason,
+        is_interrupted=found.stop_reason == "interrupted",
+    )
+
+
+def _in_common(
+    table: LargeTable, labels: Any, others: Any, n_clusters: int
+) -> NDArray[np.int64]:
+    """How many rows each cluster has in common with each of the others."""
+    blocks = as_blocks(table.rows.X)
+    assert blocks is not None
+    columns = [blocks.columns_of(each, "labels") for each in (labels, others)]
+    parts = blocks.run(_count_pairs, columns, n_clusters, has_rows=False)
+    common: NDArray[np.int64] = np.sum(list(parts), axis=0)
+    return common
+
+
+def _count_pairs(labels: Any, others: Any, n_clusters: int) -> NDArray[np.int64]:
+    pairs = labels.astype(np.int64) * n_clusters + others
+    counts = np.bincount(pairs, minlength=n_clusters**2)
+    return counts.reshape(n_clusters, n_clusters)
+
+
+def _renumbered(labels: Any, numbers: NDArray[np.int32]) -> NDArray[np.int32]:
+    renumbered: NDArray[np.int32] = numbers[labels]
+    return renumbered

@@ -1,0 +1,122 @@
+"""New rows and the nearest center of a model."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rawlsian._search.fair import nearest
+from rawlsian._tables.columns import Used, as_category, find, identifier_among
+from rawlsian._tables.errors import TableError
+from rawlsian._tables.model import Model
+from rawlsian._tables.prepare import (
+    LeftOut,
+    complete_rows,
+    encode,
+    group_codes,
+    with_missing,
+)
+from rawlsian._tables.read import Column, Table
+
+
+class Predicted(NamedTuple):
+    """Which rows have which cluster, and why the others have none.
+
+    ``utilities`` are name, size and mean utility of each group, None where the table
+    does not have the sensitive columns.
+    """
+
+    rows: NDArray[np.int64]
+    labels: NDArray[np.int32]
+    left_out: LeftOut
+    utilities: list[tuple[str, int, float]] | None
+
+
+def predict(
+    model: Model, table: Table, when_missing: str, when_unknown: str
+) -> Predicted:
+    """The nearest center of each row that the model can place."""
+    columns = model.columns_of(table)
+    lacks = {
+        f"missing: {feature.name}": column.is_missing
+        for feature, column in zip(model.features, columns, strict=True)
+        if not feature.may_be_missing
+    }
+    if when_missing == "error":
+        _refuse_missing(lacks, table.n_rows)
+    lacks |= _unknown(model, columns, when_unknown)
+    rows, left_out = complete_rows(lacks, table.n_rows)
+    if not len(rows):
+        raise TableError("no row is left that the model can place.")
+    kept = [column._replace(codes=column.codes[rows]) for column in columns]
+    labels, distances = nearest(encode(model.features, kept), model.centers)
+    utilities = _utilities(model, table, rows, distances)
+    return Predicted(rows, labels, left_out, utilities)
+
+
+def _refuse_missing(lacks: dict[str, NDArray[np.bool_]], n_rows: int) -> None:
+    _, left_out = complete_rows(lacks, n_rows)
+    if len(left_out.rows):
+        raise TableError(
+            f"{len(left_out.rows):,} of {n_rows:,} rows lack values that the model "
+            f"needs, the first is row {left_out.rows[0] + 1} "
+            f"({left_out.reasons[left_out.codes[0]]}); fill them in, or say --missing "
+            "drop to leave these rows out."
+        )
+
+
+def _unknown(
+    model: Model, columns: list[Used], when: str
+) -> dict[str, NDArray[np.bool_]]:
+    """Which rows have levels that the model has not seen, if they are left out."""
+    unknown = model.unknown_levels(columns)
+    if not unknown or when == "ignore":
+        return {}
+    if when == "error":
+        name, levels = next(iter(unknown.items()))
+        raise TableError(
+            f"column {name!r} has {len(levels):,} value(s) that the model has not "
+            f"seen, such as {levels[0]!r:.60}; say --unknown drop to leave these rows "
+            "out, or --unknown ignore to take them as equally far from all others."
+        )
+    return {
+        f"unknown value: {column.name}": np.append(
+            np.isin(column.levels, unknown[column.name]), False
+        )[column.codes]
+        for column in columns
+        if column.name in unknown
+    }
+
+
+def _utilities(
+    model: Model,
+    table: Table,
+    rows: NDArray[np.int64],
+    distances: NDArray[np.float64],
+) -> list[tuple[str, int, float]] | None:
+    """How well each group is served, if the table tells who is in which."""
+    if not all(name in table.columns for name in model.sensitive):
+        return None
+    sensitive = [as_category(table.columns[name]) for name in model.sensitive]
+    names, codes = group_codes(
+        [
+            with_missing(column._replace(codes=column.codes[rows]))
+            for column in sensitive
+        ]
+    )
+    counts = np.bincount(codes)
+    utilities = model.max_distance - np.bincount(codes, distances) / counts
+    return list(zip(names, counts.tolist(), utilities.tolist(), strict=True))
+
+
+def identifier(model: Model, table: Table, name: str | None) -> Column | None:
+    """The column that names the rows, given or noticed."""
+    if name is not None:
+        return find(table, name, "--id")
+    if model.identifier in table.columns:
+        return table.columns[model.identifier]
+    known = {*model.sensitive, *(feature.name for feature in model.features)}
+    others = (each for each in table.columns.values() if each.name not in known)
+    return identifier_among(others)

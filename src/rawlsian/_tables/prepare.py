@@ -1,0 +1,457 @@
+"""From the columns of a table to numbers: rows without values, encoding, groups."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import compress
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rawlsian._tables.columns import (
+    Roles,
+    Unused,
+    Used,
+    check_roles,
+    groups_of,
+    sort_out,
+)
+from rawlsian._tables.errors import TableError
+from rawlsian._tables.read import Table
+from rawlsian.preprocessing import HOT
+from rawlsian.report import Attribute
+
+MISSING = "(missing)"
+MOST_GROUPS = 100
+MOST_CLUSTERS = 10_000
+FEW_PEOPLE = 10
+LABELS_NAME = re.compile(r"(^|[_\W])(cluster|segment|label|kmeans)s?([_\W]|$)", re.I)
+MOST_BYTES = 8 * 2**30
+
+
+class Feature(NamedTuple):
+    """What was learnt of a column; with it another table is encoded alike.
+
+    Attributes
+    ----------
+    name : str
+        The column.
+    levels : tuple of str or None
+        Its categories, sorted; None for numbers.
+    lowest, spread : float
+        The range of numbers, which is scaled to [0, 1].
+    fill : float or None
+        What stands for a missing number; None where none may be missing.
+    """
+
+    name: str
+    levels: tuple[str, ...] | None
+    lowest: float
+    spread: float
+    fill: float | None
+
+    @property
+    def n_varying(self) -> int:
+        """How far apart it can set two rows."""
+        if self.levels is not None:
+            return int(len(self.levels) > 1)
+        return int(self.spread > 0) + (self.fill is not None)
+
+    @property
+    def may_be_missing(self) -> bool:
+        """Whether it is known what to do where there is no value."""
+        return self.fill is not None or MISSING in (self.levels or ())
+
+    @property
+    def attributes(self) -> list[Attribute]:
+        """What its encoded columns stand for."""
+        if self.levels is not None:
+            return [Attribute(self.name, level, 0.0, HOT) for level in self.levels]
+        number = Attribute(self.name, None, self.lowest, self.spread)
+        if self.fill is None:
+            return [number]
+        is_missing = f"{self.name} is missing"
+        return [number, *(Attribute(is_missing, x, 0.0, HOT) for x in ("no", "yes"))]
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """Rows that are not clustered.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_left_out,)
+        Their positions in the table, ascending.
+    codes : ndarray of shape (n_left_out,)
+        The position of each one's reason among ``reasons``.
+    reasons : list of str
+        Why, such as "missing: age".
+    """
+
+    rows: NDArray[np.int64]
+    codes: NDArray[np.int64]
+    reasons: list[str]
+
+    def by_reason(self) -> list[tuple[str, int, int]]:
+        """Each reason, how many rows it has, and the first, counted from 1."""
+        return [
+            (
+                reason,
+                int((self.codes == c).sum()),
+                int(self.rows[self.codes == c][0]) + 1,
+            )
+            for c, reason in enumerate(self.reasons)
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A table, ready to be clustered.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_kept, n_features)
+        The encoded rows.
+    features : list of Feature
+        How they were encoded.
+    groups : ndarray of shape (n_kept,)
+        The position of each row's group among the names.
+    group_names : list of str
+        Sorted; those of intersections are joined by commas.
+    rows : ndarray of shape (n_kept,)
+        Their positions in the table.
+    left_out : LeftOut
+        The other rows.
+    unused : list of Unused
+        The columns that are not clustered on.
+    remarks : list of str
+        What the user should know.
+    """
+
+    X: NDArray[np.float64]
+    features: list[Feature]
+    groups: NDArray[np.int64]
+    group_names: list[str]
+    rows: NDArray[np.int64]
+    left_out: LeftOut
+    unused: list[Unused]
+    remarks: list[str]
+
+    @property
+    def max_distance(self) -> float:
+        """The largest squared distance that two of these rows can have."""
+        return float(sum(feature.n_varying for feature in self.features))
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """What the columns of X stand for."""
+        return tuple(each for feature in self.features for each in feature.attributes)
+
+
+def prepare(
+    table: Table, roles: Roles, when_missing: str, labels: Used | None = None
+) -> Prepared:
+    """Sort out columns and rows, and encode what is left."""
+    check_roles(table, roles)
+    used, unused = sort_out(table, roles)
+    sensitive = groups_of(table, roles.sensitive)
+    needed = [*used, *sensitive, *([labels] if labels is not None else [])]
+    _refuse_missing(needed, when_missing, table.n_rows)
+    kept = keep_complete(used, sensitive, labels, when_missing, table.n_rows)
+    check_any_left(len(kept.rows))
+    group_names, groups = group_codes(kept.sensitive)
+    features = [learn(column) for column in kept.used]
+    check_any_varies(features)
+    X = encode(features, kept.used)
+    n_missing = {each.name: int(each.is_missing.sum()) for each in kept.used}
+    remarks = [
+        *remarks_on_columns(features, n_missing, "its median"),
+        *remarks_on_groups(group_names, np.bincount(groups)),
+    ]
+    return Prepared(
+        X, features, groups, group_names, kept.rows, kept.left_out, unused, remarks
+    )
+
+
+class Kept(NamedTuple):
+    """The rows that can be clustered: where they are, and their columns."""
+
+    rows: NDArray[np.int64]
+    left_out: LeftOut
+    used: list[Used]
+    sensitive: list[Used]
+    labels: Used | None
+
+
+def keep_complete(
+    used: Sequence[Used],
+    sensitive: Sequence[Used],
+    labels: Used | None,
+    when_missing: str,
+    n_rows: int,
+) -> Kept:
+    """Leave out rows that lack a value, or make a level of that."""
+    needed = [labels] if labels is not None else []
+    if when_missing == "category":
+        sensitive = [with_missing(column) for column in sensitive]
+    else:
+        needed = [*used, *sensitive, *needed]
+    rows, left_out = complete_rows(
+        {f"missing: {column.name}": column.is_missing for column in needed}, n_rows
+    )
+    return Kept(
+        rows,
+        left_out,
+        [_at(column, rows) for column in used],
+        [_at(column, rows) for column in sensitive],
+        None if labels is None else _at(labels, rows),
+    )
+
+
+def _at(column: Used, rows: NDArray[np.int64]) -> Used:
+    return column._replace(codes=column.codes[rows])
+
+
+def check_any_left(n_rows: int) -> None:
+    """Refuse a table of which no row can be clustered."""
+    if n_rows == 0:
+        raise TableError(
+            "every row has a missing value; leave columns out with --drop, or say "
+            "--missing category."
+        )
+
+
+def check_any_varies(features: Sequence[Feature]) -> None:
+    """Refuse a table whose rows do not differ."""
+    if not any(feature.n_varying for feature in features):
+        raise TableError(
+            "all rows are alike in the columns that are clustered on "
+            f"({', '.join(feature.name for feature in features[:10])}); there is "
+            "nothing to cluster."
+        )
+
+
+def group_codes(columns: Sequence[Used]) -> tuple[list[str], NDArray[np.int64]]:
+    """Names of the groups that these columns make, sorted, and each row's code."""
+    found, codes = combinations(columns)
+    check_number_of_groups(len(found))
+    return [name_of_group(values) for values in found], codes
+
+
+def combinations(
+    columns: Sequence[Used],
+) -> tuple[list[tuple[str, ...]], NDArray[np.int64]]:
+    """The combinations of values that occur, sorted, and each row's place in them."""
+    combined = np.zeros(len(columns[0].codes), np.int64)
+    for column in columns:
+        order = np.argsort(column.levels)  # so that the names come out sorted
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order))
+        combined = combined * len(order) + rank[column.codes]
+    _, first, codes = np.unique(combined, return_index=True, return_inverse=True)
+    found = [
+        tuple(str(column.levels[column.codes[row]]) for column in columns)
+        for row in first
+    ]
+    return found, codes
+
+
+def check_number_of_groups(n_groups: int) -> None:
+    """Refuse more groups than anyone can look at."""
+    if n_groups > MOST_GROUPS:
+        raise TableError(
+            f"the sensitive columns make {n_groups:,} groups, more than "
+            f"{MOST_GROUPS}; use fewer columns, or columns with fewer values."
+        )
+
+
+def name_of_group(values: tuple[str, ...]) -> str:
+    """Values in a row; in quotes where a comma could be taken for one between two."""
+    if len(values) == 1:
+        return values[0]
+    return ", ".join(f'"{text}"' if "," in text else text for text in values)
+
+
+def _refuse_missing(columns: Sequence[Used], when_missing: str, n_rows: int) -> None:
+    counts = {
+        column.name: int(column.is_missing.sum())
+        for column in columns
+        if column.is_missing.any()
+    }
+    if when_missing != "error" or not counts:
+        return
+    incomplete = int(np.any([column.is_missing for column in columns], axis=0).sum())
+    shown = ", ".join(f"{name} ({count:,})" for name, count in counts.items())
+    raise TableError(
+        f"{incomplete:,} of {n_rows:,} rows have missing values, in {shown}; say "
+        "--missing drop to leave these rows out, --missing category to give missing "
+        "values a level of their own, or leave columns out with --drop."
+    )
+
+
+def complete_rows(
+    lacks: dict[str, NDArray[np.bool_]], n_rows: int
+) -> tuple[NDArray[np.int64], LeftOut]:
+    """The rows for which no reason to leave them out holds, and the others."""
+    masks = np.array(list(lacks.values()), np.bool_).reshape(len(lacks), n_rows)
+    is_left_out = masks.any(axis=0)
+    rows = np.flatnonzero(is_left_out)
+    patterns, codes = np.unique(masks[:, rows].T, axis=0, return_inverse=True)
+    reasons = ["; ".join(compress(lacks, pattern)) for pattern in patterns]
+    left_out = LeftOut(rows, codes.reshape(-1), reasons if len(rows) else [])
+    return np.flatnonzero(~is_left_out), left_out
+
+
+def with_missing(column: Used) -> Used:
+    """A category whose missing values are a level of their own."""
+    if not column.is_missing.any():
+        return column
+    if MISSING in column.levels:
+        raise TableError(
+            f"column {column.name!r} has both missing values and the text {MISSING!r}; "
+            "write that text in another way, so that they can be told apart."
+        )
+    codes = np.where(column.is_missing, len(column.levels), column.codes)
+    levels = np.append(column.levels, MISSING)
+    return column._replace(levels=levels, codes=codes.astype(np.int32))
+
+
+def learn(column: Used) -> Feature:
+    """The range of a column of numbers, or the levels of a category."""
+    present = np.unique(column.codes[~column.is_missing])
+    if column.kind == "category":
+        if MISSING in column.levels:
+            raise TableError(
+                f"column {column.name!r} has the text {MISSING!r}, which stands for "
+                "missing values here; write it in another way."
+            )
+        column = with_missing(column)
+        present = np.unique(column.codes)
+        levels = tuple(sorted(column.levels[present]))
+        return Feature(column.name, levels, 0.0, 0.0, None)
+    if not len(present):
+        raise TableError(f"column {column.name!r} is empty in the rows that are left.")
+    numbers = column.levels[present]
+    fill = None
+    if column.is_missing.any():
+        fill = float(np.median(column.numbers[~column.is_missing]))
+    with np.errstate(over="ignore"):
+        spread = float(np.ptp(numbers))
+    if not np.isfinite(spread):
+        raise TableError(
+            f"the numbers of column {column.name!r} lie too far apart "
+            f"({numbers.min():g} to {numbers.max():g}); scale them first."
+        )
+    return Feature(column.name, None, float(numbers.min()), spread, fill)
+
+
+def encode(features: Sequence[Feature], columns: Sequence[Used]) -> NDArray[np.float64]:
+    """Every feature at most 1 apart, as ``UnitDistanceEncoder`` does.
+
+    A level that was not learnt is encoded as zeros: 1/2 from every other. A missing
+    number stands at ``fill``, and a second feature tells that it is missing.
+    """
+    n_rows = len(columns[0].codes)
+    width = sum(len(feature.attributes) for feature in features)
+    if n_rows * width * 8 > MOST_BYTES:
+        raise TableError(
+            f"{n_rows:,} rows and {width:,} encoded columns need "
+            f"{n_rows * width * 8 / 2**30:.0f} GB; leave out columns with many levels "
+            "by --drop."
+        )
+    out = np.zeros((n_rows, width))
+    first = 0
+    for feature, column in zip(features, columns, strict=True):
+        n_columns = len(feature.attributes)
+        _encode_column(feature, column, out[:, first : first + n_columns])
+        first += n_columns
+    return out
+
+
+def _encode_column(feature: Feature, column: Used, out: NDArray[np.float64]) -> None:
+    """Write the encoded columns of one feature."""
+    if feature.levels is not None:
+        if MISSING in feature.levels:
+            column = with_missing(column)
+        places = {level: place for place, level in enumerate(feature.levels)}
+        known = np.array([places.get(level, -1) for level in column.levels], np.intp)
+        levels = known[column.codes]
+        rows = np.flatnonzero(levels >= 0)
+        out[rows, levels[rows]] = HOT
+        return
+    numbers = column.numbers
+    if feature.fill is not None:
+        is_missing = column.is_missing
+        numbers = np.where(is_missing, feature.fill, numbers)
+        out[:, 1], out[:, 2] = HOT * ~is_missing, HOT * is_missing
+    if feature.spread > 0:
+        # In two steps, as a range may be too wide for their difference.
+        out[:, 0] = numbers / feature.spread - feature.lowest / feature.spread
+
+
+def check_number_of_clusters(name: str, n_clusters: int) -> None:
+    """Refuse a column that names rows, not clusters."""
+    if n_clusters > MOST_CLUSTERS:
+        raise TableError(
+            f"--labels {name!r} has {n_clusters:,} different values, too many for "
+            "clusters; name the column that tells each row's cluster."
+        )
+
+
+def clusters_of(
+    labels: Used, rows: NDArray[np.int64]
+) -> tuple[list[str], NDArray[np.int32]]:
+    """Names of the clusters that these rows are in, sorted, and the rows' codes."""
+    names, codes = np.unique(labels.codes[rows], return_inverse=True)
+    check_number_of_clusters(labels.name, len(names))
+    texts = [str(text) for text in labels.levels[names]]
+    order = sorted(range(len(texts)), key=lambda c: natural(texts[c]))
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order))
+    return [texts[c] for c in order], rank[codes]
+
+
+def natural(text: str) -> tuple[bool, float, str]:
+    """Numbers in their order, then other texts in theirs."""
+    try:
+        return False, float(text), text
+    except ValueError:
+        return True, 0.0, text
+
+
+def remarks_on_columns(
+    features: Sequence[Feature], n_missing: dict[str, int], fill: str
+) -> list[str]:
+    """What is worth a warning: numbers that stand at a ``fill``, older clusters."""
+    remarks = [
+        f"{feature.name!r}: missing values ({n_missing[feature.name]:,}) stand at "
+        f"{fill}, and a column of its own tells that they are missing: it counts twice."
+        for feature in features
+        if feature.fill is not None
+    ]
+    remarks += [
+        f"{feature.name!r} is clustered on; if it holds older clusters, leave it out "
+        f"with --drop {feature.name!r}."
+        for feature in features
+        if LABELS_NAME.search(feature.name)
+    ]
+    return remarks
+
+
+def remarks_on_groups(names: Sequence[str], counts: NDArray[Any]) -> list[str]:
+    """The same: one group, few people."""
+    remarks = []
+    if len(names) == 1:
+        remarks.append(
+            f"Everyone is in one group, {names[0]!r}: there is nobody to compare with."
+        )
+    small = [name for name, n in zip(names, counts, strict=True) if n < FEW_PEOPLE]
+    if small:
+        remarks.append(
+            f"Fewer than {FEW_PEOPLE} people are in {'; '.join(small[:10])}: figures "
+            "of so small a group say little."
+        )
+    return remarks

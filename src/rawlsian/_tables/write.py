@@ -1,0 +1,142 @@
+"""Write which row is in which cluster."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet
+from numpy.typing import NDArray
+
+from rawlsian._support.files import OutputError, write_whole
+from rawlsian._tables.numbers import is_number
+from rawlsian._tables.prepare import LeftOut
+from rawlsian._tables.read import Column
+
+ENDINGS = (".csv", ".tsv", ".parquet")
+# A spreadsheet takes a cell that begins with one of these as a formula.
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+
+def check_ending(
+    path: str | None, option: str, endings: tuple[str, ...] = ENDINGS
+) -> None:
+    """Refuse a file whose name promises something else."""
+    if path is not None and not path.lower().endswith(endings):
+        *others, last = endings
+        said = f"{', '.join(others)} or {last}" if others else last
+        raise OutputError(f"{option} {path!r} must end in {said}.")
+
+
+def write_labels(
+    path: str,
+    n_rows: int,
+    identifier: Column | None,
+    rows: NDArray[np.int64],
+    labels: dict[str, NDArray[Any]],
+    left_out: LeftOut,
+) -> None:
+    """All rows of the table in their order: number, identifier, clusters, why not.
+
+    Parameters
+    ----------
+    path : str
+        A file that ends in .csv, .tsv or .parquet.
+    n_rows : int
+        Number of rows of the table.
+    identifier : Column or None
+        What the rows are called.
+    rows : ndarray of shape (n_kept,)
+        Positions of the rows that have a cluster.
+    labels : dict of str to ndarray of shape (n_kept,)
+        Columns of clusters, each with its name.
+    left_out : LeftOut
+        The others, and why they have none.
+    """
+    ending = Path(path).suffix.lower()
+    if identifier is not None and ending != ".parquet":
+        cells = pa.array([as_cell(text) for text in identifier.texts()], pa.string())
+        identifier = identifier._replace(levels=cells)
+    table = labels_table(n_rows, identifier, rows, labels, left_out)
+    if ending == ".parquet":
+        write_whole(path, lambda to: pyarrow.parquet.write_table(table, to))
+    else:
+        delimiter = "\t" if ending == ".tsv" else ","
+        write_whole(path, lambda to: _write_text(to, table, delimiter))
+
+
+def labels_table(
+    n_rows: int,
+    identifier: Column | None,
+    rows: NDArray[np.int64],
+    labels: dict[str, NDArray[Any]],
+    left_out: LeftOut,
+    n_before: int = 0,
+) -> pa.Table:
+    """What ``write_labels`` writes; rows are counted on from those before."""
+    numbers = np.arange(n_before + 1, n_before + n_rows + 1)
+    columns: dict[str, Any] = {"row": pa.array(numbers)}
+    if identifier is not None:
+        name = free_name(identifier.name, ["row", *labels, "not_clustered"])
+        columns[name] = _spread(identifier.levels, identifier.codes)
+    place = np.full(n_rows, -1, np.int64)
+    place[rows] = np.arange(len(rows))
+    for name, clusters in labels.items():
+        columns[name] = _spread(pa.array(clusters.astype(np.int64)), place)
+    place[:] = -1
+    place[left_out.rows] = left_out.codes
+    columns["not_clustered"] = _spread(pa.array(left_out.reasons, pa.string()), place)
+    return pa.table(columns)
+
+
+def free_name(name: str, taken: Sequence[str]) -> str:
+    """The identifier's own name, unless another column has it."""
+    return name if name not in taken else f"{name} in the table"
+
+
+def _spread(values: Any, places: NDArray[Any]) -> Any:
+    """The value at each row's place; nothing where that is below 0."""
+    return values.take(pa.array(places, mask=places < 0))
+
+
+def _write_text(path: Path, table: pa.Table, delimiter: str) -> None:
+    with path.open("wb") as stream:
+        # pyarrow would put every name in quotes.
+        names = io.StringIO()
+        writer = csv.writer(names, delimiter=delimiter, lineterminator="\n")
+        writer.writerow(map(as_cell, table.column_names))
+        stream.write(names.getvalue().encode())
+        pyarrow.csv.write_csv(
+            table,
+            stream,
+            pyarrow.csv.WriteOptions(
+                include_header=False,
+                delimiter=delimiter,
+                quoting_style="needed" if _needs_quotes(table, delimiter) else "none",
+            ),
+        )
+
+
+def _needs_quotes(table: pa.Table, delimiter: str) -> bool:
+    """Whether a text has what would end a cell; pyarrow quotes all texts or none."""
+    special = "|".join(map(re.escape, (delimiter, '"', "\n", "\r")))
+    return any(
+        pc.any(pc.match_substring_regex(column, special)).as_py()
+        for column in table.columns
+        if pa.types.is_string(column.type)
+    )
+
+
+def as_cell(text: str) -> str:
+    """A cell that no spreadsheet runs: what looks like a formula becomes text."""
+    if text.startswith(FORMULA_STARTS) and not is_number(text):
+        return f"'{text}"
+    return text

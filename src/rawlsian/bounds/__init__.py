@@ -1,0 +1,9 @@
+"""How much is left: bounds on the lowest group utility of every clustering.
+
+``group_bound`` is the best known, not proved. ``proved_bound`` holds for every
+clustering with that many clusters, with means or free centers.
+"""
+
+from rawlsian.bounds.bound import Bound, BoundStep, group_bound, proved_bound
+
+__all__ = ["Bound", "BoundStep", "group_bound", "proved_bound"]

@@ -1,0 +1,75 @@
+"""Triangle inequalities that hold for every clustering, compiled.
+
+With Z_ij = Y_ij / (r_i r_j), which for a clustering is 1 / W_C where i and j are both
+in cluster C, and else 0: Z_ij + Z_il <= Z_ii + Z_jl for all rows i, j and l, as i in
+one cluster with j and with l puts j and l in one. Cut (i, j, l) is that inequality,
+divided by the norm of its matrix.
+
+Numba's cache looks at the file of a function only, so that no compiled function of
+another file is called.
+"""
+
+import numpy as np
+
+from rawlsian._core.move_costs import _njit
+
+
+@_njit
+def find_cuts(Z, least, start, stop, violations, seconds, thirds):
+    """The cuts (i, j, l) that Z violates most, by more than least, for each i.
+
+    OUT: violations, seconds (j), thirds (l), of shape (n_rows, n_kept), at these i;
+    violations are falling, and 0 where there are no more.
+    """
+    n_rows, n_kept = violations.shape
+    for i in range(start, stop):
+        violations[i] = 0.0
+        for j in range(n_rows):
+            # What Z_il - Z_jl would have to exceed.
+            rest = Z[i, i] - Z[i, j] + max(least, violations[i, n_kept - 1])
+            for m in range(j + 1, n_rows):
+                if Z[i, m] - Z[j, m] <= rest or j == i or m == i:
+                    continue
+                violation = Z[i, j] + Z[i, m] - Z[i, i] - Z[j, m]
+                if violation <= max(least, violations[i, n_kept - 1]):
+                    continue
+                place = n_kept - 1
+                while place > 0 and violations[i, place - 1] < violation:
+                    violations[i, place] = violations[i, place - 1]
+                    seconds[i, place] = seconds[i, place - 1]
+                    thirds[i, place] = thirds[i, place - 1]
+                    place -= 1
+                violations[i, place] = violation
+                seconds[i, place], thirds[i, place] = j, m
+
+
+@_njit
+def measure_cuts(Z, inverse, cuts, violations, norms):
+    """How much each cut is violated, divided by the norm of its matrix.
+
+    IN: inverse, 1 / r_i; cuts, of shape (n_cuts, 3).  OUT: violations, norms.
+    """
+    for cut in range(len(cuts)):
+        i, j, m = cuts[cut]
+        ij, im = inverse[i] * inverse[j], inverse[i] * inverse[m]
+        ii, jm = inverse[i] ** 2, inverse[j] * inverse[m]
+        norms[cut] = np.sqrt(0.5 * (ij**2 + im**2 + jm**2) + ii**2)
+        excess = Z[i, j] + Z[i, m] - Z[i, i] - Z[j, m]
+        violations[cut] = excess / norms[cut]
+
+
+@_njit
+def add_up_cuts(inverse, cuts, weights, matrix):
+    """The sum of the matrices T of the cuts, times their weights.
+
+    With the Y of a clustering, <T, Y> is not below 0.  OUT: matrix.
+    """
+    matrix[:] = 0.0
+    for cut in range(len(cuts)):
+        i, j, m = cuts[cut]
+        weight = weights[cut]
+        matrix[i, i] += weight * inverse[i] ** 2
+        for a, b, sign in ((i, j, -0.5), (i, m, -0.5), (j, m, 0.5)):
+            entry = sign * weight * inverse[a] * inverse[b]
+            matrix[a, b] += entry
+            matrix[b, a] += entry

@@ -1,0 +1,23 @@
+"""Reassignment operators: what could be done next, and where it would lead.
+
+An operator is anything with a method ``generate(assignment)`` that yields blocks of
+``Proposals``. ``R1`` and ``R2`` are the paper's.
+"""
+
+from rawlsian.operators.compositions import AnyOf, FirstOf, Rawls
+from rawlsian.operators.many_moves import Batch, Relocate
+from rawlsian.operators.proposals import Operator, Proposals
+from rawlsian.operators.r1_r2 import R1, R2, R2Exhaustive
+
+__all__ = [
+    "R1",
+    "R2",
+    "AnyOf",
+    "Batch",
+    "FirstOf",
+    "Operator",
+    "Proposals",
+    "R2Exhaustive",
+    "Rawls",
+    "Relocate",
+]

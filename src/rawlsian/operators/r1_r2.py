@@ -1,0 +1,317 @@
+"""The paper's operators: R1 moves one example, R2 a pair."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rawlsian._core import move_costs as _kernels
+from rawlsian._core.assignment import Assignment
+from rawlsian._support.threads import run_in_chunks
+from rawlsian.operators.proposals import Moves, Proposals
+
+Block: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float64]]
+
+# Proposals are worked out block by block, so that memory stays bounded, and a block
+# is large enough to hide what calls and threads cost.
+MOVES_A_BLOCK = 131_072
+MOVES_A_THREAD = 32_768
+PAIRS_A_BLOCK = 2_097_152
+PAIRS_A_THREAD = 32_768
+FIRSTS_A_BLOCK = 256
+FIRSTS_A_THREAD = 16
+
+# Bounds are computed in another way than what they bound, so that rounding may set them
+# apart by more than the tolerance. Times that; being generous costs next to nothing.
+ROUNDING = 1000
+
+
+@dataclass(frozen=True)
+class R1:
+    """Move one example to another cluster (Algorithm 2).
+
+    There are n (k - 1) such moves. All are searched; those proposed raise the lowest
+    group utility.
+
+    Parameters
+    ----------
+    keep_all : bool, default=False
+        Propose all of those, as for drawing them. By default only what may be the
+        best is proposed, which is faster and changes nothing that is selected.
+
+    Examples
+    --------
+    >>> from rawlsian import traverse
+    >>> traverse([[0], [1], [5], [6]], [0, 0, 1, 1], list("abab"), operator=R1()).n_iter
+    0
+    """
+
+    keep_all: bool = False
+
+    def generate(self, assignment: Assignment) -> Iterator[Proposals]:
+        """Yield moves that raise the lowest utility, by example, then target."""
+        for singles, utilities in _search_singles(assignment, keep_all=self.keep_all):
+
+            def moves(j: int, singles: NDArray[np.int64] = singles) -> Moves:
+                example, target = divmod(int(singles[j]), assignment.n_clusters - 1)
+                target += target >= assignment.labels[example]
+                return np.array([example]), np.array([target])
+
+            yield Proposals(utilities, moves)
+
+
+@dataclass(frozen=True)
+class R2:
+    """Move two examples, both from the best single moves (Algorithm 3).
+
+    Parameters
+    ----------
+    p, q : float in (0, 1], default=0.05
+        Of the single moves that raise the lowest group utility, the share kept for
+        leading to the highest lowest utility (p) and to the highest overall utility
+        (q). The paper used 0.01 to 0.05.
+    """
+
+    p: float = 0.05
+    q: float = 0.05
+
+    def __post_init__(self) -> None:
+        for name, share in (("p", self.p), ("q", self.q)):
+            if not 0 < share <= 1:
+                raise ValueError(
+                    f"{name} must be above 0 and at most 1, got {share!r}; it is the "
+                    "share of single moves from which R2 forms pairs."
+                )
+
+    def generate(self, assignment: Assignment) -> Iterator[Proposals]:
+        """Yield the pairs of good moves that raise the lowest utility, in order."""
+        yield from _pairs(assignment, self._good_moves(assignment), _search_pairs)
+
+    def _good_moves(self, assignment: Assignment) -> NDArray[np.int64]:
+        """Alg. 3, lines 1 to 4: T, T_LAG and T_overall; their union, sorted."""
+        blocks = list(_search_singles(assignment, keep_all=True))
+        if not blocks:
+            return np.empty(0, np.int64)
+        singles, utilities = map(np.concatenate, zip(*blocks, strict=True))
+        overall = _kernels.overall_utilities(utilities, assignment.problem.shares)
+        good = np.union1d(_top(utilities.min(axis=1), self.p), _top(overall, self.q))
+        return singles[good]
+
+
+@dataclass(frozen=True)
+class R2Exhaustive:
+    """Move two examples: every pair, without the paper's pruning.
+
+    There are n (n - 1) / 2 (k - 1)^2 pairs, so this is for a few thousand examples.
+    Those proposed raise the lowest group utility, and no pair that is better than the
+    best of them is left out: a move is, where a bound tells that no second move makes
+    up for what it costs.
+
+    Parameters
+    ----------
+    keep_all : bool, default=False
+        Propose all that raise the lowest group utility, which takes much time and
+        memory. By default only what may be the best is proposed.
+    """
+
+    keep_all: bool = False
+
+    def generate(self, assignment: Assignment) -> Iterator[Proposals]:
+        """Yield pairs that raise the lowest utility, by first and then second move."""
+        targets_a_row = assignment.n_clusters - 1
+        singles = np.arange(assignment.problem.n_samples * targets_a_row)
+        # A row without weight is nobody, and would make a pair of a single move.
+        has_weight = np.repeat(assignment.problem.weights > 0, targets_a_row)
+        search = _search_pairs if self.keep_all else _search_promising_pairs
+        yield from _pairs(assignment, singles[has_weight], search)
+
+
+def admitted_singles(assignment: Assignment) -> NDArray[np.int64]:
+    """Numbers of the single moves that raise the lowest utility, as R1 yields them."""
+    blocks = _search_singles(assignment, keep_all=True)
+    return np.concatenate([np.empty(0, np.int64), *(singles for singles, _ in blocks)])
+
+
+def admitted_pairs(
+    assignment: Assignment, *, lag_only: bool = False
+) -> Iterator[Moves]:
+    """Pairs of single moves that raise the lowest utility, as numbers of the two.
+
+    With ``lag_only`` those that raise the utility of the group that is lowest now,
+    whatever they do to the others.
+    """
+    n_moves = assignment.problem.n_samples * (assignment.n_clusters - 1)
+    examples, targets = decode_singles(assignment, np.arange(n_moves))
+    utilities = assignment.utilities.copy()
+    if lag_only:  # out of the lowest one's way
+        others = np.arange(len(utilities)) != np.argmin(utilities)
+        utilities[others] += 1e6 * (1 + assignment.problem.variance)
+    for pairs, _ in _search_pairs(assignment, examples, targets, utilities):
+        yield np.divmod(pairs, n_moves)
+
+
+def decode_singles(assignment: Assignment, index: NDArray[np.int64]) -> Moves:
+    """Examples and targets of single moves numbered as R1 yields them."""
+    examples, target = np.divmod(index, assignment.n_clusters - 1)
+    target += target >= assignment.labels[examples]  # skip the cluster it is in
+    return examples, target
+
+
+def _search_singles(assignment: Assignment, *, keep_all: bool) -> Iterator[Block]:
+    """Single moves that raise the lowest utility, in order.
+
+    All of them, or only those that may be the best.
+    """
+    targets_a_row = assignment.n_clusters - 1
+    if targets_a_row == 0:
+        return
+    problem, toggle = assignment.problem, assignment.toggle
+    n_samples = problem.n_samples
+    rows_a_block = max(MOVES_A_BLOCK // targets_a_row, 1)
+    for first in range(0, n_samples, rows_a_block):
+
+        def find(start: int, stop: int, first: int = first) -> Block:
+            singles, utilities = _kernels.single_moves(
+                assignment.labels, assignment.utilities, problem.group_sizes,
+                problem.tolerance, toggle, keep_all, first + start, first + stop,
+            )  # fmt: skip
+            return singles, utilities
+
+        n_rows = min(rows_a_block, n_samples - first)
+        yield from run_in_chunks(
+            find, n_rows, smallest_chunk=max(MOVES_A_THREAD // targets_a_row, 1)
+        )
+
+
+def _top(values: NDArray[np.float64], share: float) -> NDArray[np.intp]:
+    """Positions of the highest ceil(share * n) values, ties by lowest position."""
+    # Rounded first: 0.07 * 100 is 7.000000000000001, and its ceiling should be 7.
+    n_kept = max(math.ceil(round(share * len(values), 9)), 1)
+    return np.argsort(-values, kind="stable")[:n_kept]
+
+
+def _pairs(
+    assignment: Assignment,
+    singles: NDArray[np.int64],
+    search: Callable[..., Iterator[Block]],
+) -> Iterator[Proposals]:
+    """Proposals of pairs of the given single moves."""
+    if len(singles) < 2:
+        return
+    n_moves = len(singles)
+    examples, targets = decode_singles(assignment, singles)
+    for pairs, utilities in search(assignment, examples, targets):
+
+        def moves(j: int, pairs: NDArray[np.int64] = pairs) -> Moves:
+            both = np.array(divmod(pairs[j], n_moves))
+            return examples[both], targets[both]
+
+        yield Proposals(utilities, moves)
+
+
+def _search_promising_pairs(
+    assignment: Assignment, examples: NDArray[np.int64], targets: NDArray[np.int64]
+) -> Iterator[Block]:
+    """Pairs of the given moves that raise the lowest utility, and may be the best."""
+    problem, n_moves = assignment.problem, len(examples)
+    state = (
+        problem.norms, problem.weights, assignment.labels, assignment.mass,
+        assignment.mean_norms, assignment.products, assignment.toggle,
+    )  # fmt: skip
+    costs, saved = np.empty(n_moves), np.empty(n_moves)
+    _kernels.pairing_costs(*state, examples, targets, costs, saved)
+    if np.isinf(saved).mean() > 0.5:
+        # A row heavier than most clusters spoils the bound for nearly all.
+        yield from _search_pairs(assignment, examples, targets)
+        return
+    limit = _most_to_pay(assignment)
+    order = np.argsort(costs, kind="stable")
+
+    def find(start: int, stop: int) -> Block:
+        pairs, utilities = _kernels.promising_pairs(
+            problem.X, problem.shift, problem.norms, problem.weights, problem.groups,
+            assignment.labels, assignment.members, assignment.counts, assignment.mass,
+            assignment.mean_norms, assignment.mean_dots, assignment.products,
+            assignment.toggle, assignment.utilities, problem.group_sizes,
+            problem.tolerance, examples, targets, costs, saved, order, limit,
+            places[start:stop],
+        )  # fmt: skip
+        return pairs, utilities
+
+    # The cheaper of two that cost less than limit costs less than half of it. What is
+    # not a number (infinity less infinity) stays in.
+    with np.errstate(invalid="ignore"):
+        is_too_dear = 2 * costs - saved >= limit
+    places = np.flatnonzero(~is_too_dear[order])
+    blocks = []
+    for first in range(0, max(len(places), 1), FIRSTS_A_BLOCK):
+
+        def find_block(start: int, stop: int, first: int = first) -> Block:
+            return find(first + start, first + stop)
+
+        n_places = min(len(places) - first, FIRSTS_A_BLOCK)
+        blocks += run_in_chunks(find_block, n_places, smallest_chunk=FIRSTS_A_THREAD)
+    pairs, utilities = map(np.concatenate, zip(*blocks, strict=True))
+    earliest_first = np.argsort(pairs, kind="stable")
+    yield pairs[earliest_first], utilities[earliest_first]
+
+
+def _most_to_pay(assignment: Assignment) -> float:
+    """What a pair may cost in total at most to be as good as the best of R2's."""
+    problem, utilities = assignment.problem, assignment.utilities
+    slack = problem.tolerance * problem.group_sizes.sum()
+    # Whatever is admitted leaves each group above the lowest utility of now.
+    limit = problem.group_sizes @ (utilities - utilities.min())
+    for block in R2().generate(assignment):
+        j, is_harmless, overall = _kernels.best_proposal(
+            block.utilities, utilities, problem.shares, problem.tolerance
+        )
+        cost = (assignment.overall - overall) * problem.group_sizes.sum()
+        limit = _kernels.next_limit(limit, slack, j < 0, cost, is_harmless)
+    return float(limit + ROUNDING * slack)
+
+
+def _search_pairs(
+    assignment: Assignment,
+    examples: NDArray[np.int64],
+    targets: NDArray[np.int64],
+    utilities: NDArray[np.float64] | None = None,
+) -> Iterator[Block]:
+    """All pairs of the given moves that raise the lowest utility, in order.
+
+    Pair a < b has the number a n_moves + b. Utilities other than those of now may be
+    given, for moves to be judged by.
+    """
+    problem = assignment.problem
+    now = assignment.utilities if utilities is None else utilities
+    distinct, rows = np.unique(examples, return_inverse=True)
+    state = (
+        problem.norms[distinct], problem.weights[distinct], problem.groups[distinct],
+        assignment.labels[distinct], assignment.members, assignment.counts,
+        assignment.mass, assignment.mean_norms, assignment.mean_dots,
+        # np.take, unlike indexing, gives them in the order that the kernel runs.
+        np.take(assignment.products, distinct, axis=2),
+        np.take(assignment.toggle, distinct, axis=2),
+    )  # fmt: skip
+    # starts[a]: pairs that begin with a move before a. Chunks are cut by pairs, as
+    # early moves begin more of them; a belongs to the chunk of its first pair.
+    n_moves = len(examples)
+    starts = np.concatenate([[0], np.cumsum(np.arange(n_moves - 1, -1, -1))])
+
+    for first in range(0, int(starts[-1]), PAIRS_A_BLOCK):
+
+        def find(start: int, stop: int, first: int = first) -> Block:
+            start, stop = np.searchsorted(starts, (first + start, first + stop))
+            pairs, utilities = _kernels.pair_moves(
+                problem.X, problem.shift, distinct, *state, now, problem.group_sizes,
+                problem.tolerance, rows, targets, start, stop,
+            )  # fmt: skip
+            return pairs, utilities
+
+        n_pairs = min(PAIRS_A_BLOCK, int(starts[-1]) - first)
+        yield from run_in_chunks(find, n_pairs, smallest_chunk=PAIRS_A_THREAD)

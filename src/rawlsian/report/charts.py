@@ -1,0 +1,422 @@
+"""The figures of a page, as Vega-Lite.
+
+Names that a user gave are values and titles, never names of fields: in those, a point
+or a bracket has a meaning. What follows the slider is in named data sets, which the
+page's script fills.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rawlsian.report.contents import Page
+
+if TYPE_CHECKING:
+    import altair as alt
+
+# Okabe and Ito's colours for people with a colour vision deficiency, those that are
+# pale on white last; dashes and shapes differ, too. The ink is the text's colour.
+INK = "currentColor"
+GROUP_COLOURS = (
+    "#0072B2", "#E69F00", "#009E73", "#D55E00",
+    "#56B4E9", "#CC79A7", "#999999", "#F0E442",
+)  # fmt: skip
+GROUP_DASHES = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3), (4, 2), (12, 3), (1, 3))
+WAY_COLOURS = ("#0072B2", "#CC79A7", "#009E73", "#E69F00", "#56B4E9", "#7F7F7F")
+WAY_DASHES = ((1, 0), (6, 3), (2, 2), (9, 3, 2, 3), (12, 3), (4, 2))
+WAY_SHAPES = (
+    "circle", "square", "triangle-up", "cross", "triangle-down", "triangle-right",
+)  # fmt: skip
+NOW, EQUAL = "#D55E00", "#999999"
+# Of the restarts, over all panels.
+N_CLOUD = 2000
+N_PANELS = 11
+TITLE_WIDTH = 40  # characters of a line
+
+
+def page_charts(page: Page) -> dict[str, Any]:
+    """The figures, their captions and the looks that legends repeat."""
+    pairs = _pairs(page)
+    cloud = np.empty((0, len(page.groups))) if page.cloud is None else page.cloud
+    cloud = cloud[np.isfinite(cloud).all(axis=1)]
+    drawn = _sampled(cloud, N_CLOUD // max(len(pairs), 1))
+    return {
+        "space": [_panel(page, pair, drawn) for pair in pairs],
+        "along": _along(page),
+        "groups": _groups(page),
+        "clusters": _clusters(page),
+        "caption": _caption(page, pairs, len(cloud), len(drawn)),
+        "hasCloud": len(drawn) > 0,
+        "hasBound": _near_bound(page) is not None,
+        "looks": {
+            "groups": [_look(GROUP_COLOURS, GROUP_DASHES, g) for g in _range(page)],
+            "ways": [
+                [*_look(WAY_COLOURS, WAY_DASHES, way), _cycle(WAY_SHAPES, way)]
+                for way in range(len(page.ways))
+            ],
+        },
+    }
+
+
+def _range(page: Page) -> range:
+    return range(len(page.groups))
+
+
+def _cycle(choices: tuple[Any, ...], place: int) -> Any:
+    return choices[place % len(choices)]
+
+
+def _look(
+    colours: tuple[Any, ...], dashes: tuple[Any, ...], place: int
+) -> tuple[Any, Any]:
+    return _cycle(colours, place), _cycle(dashes, place)
+
+
+def _pairs(page: Page) -> list[tuple[int, int]]:
+    """The worst-off group at the start against each other, the largest of them."""
+    start = np.nan_to_num(page.ways[0].utilities[0], nan=np.inf)
+    lag = int(np.argmin(start))
+    sizes = np.bincount(page.group_codes, minlength=len(page.groups))
+    # A group of rows without weight has no utility to draw.
+    is_told = np.any(
+        [np.isfinite(way.utilities).any(axis=0) for way in page.ways], axis=0
+    )
+    largest = np.argsort(-sizes, kind="stable")
+    others = [int(g) for g in largest if g != lag and is_told[g]]
+    return [(lag, g) for g in sorted(others[:N_PANELS])]
+
+
+def _sampled(cloud: NDArray[np.float64], limit: int) -> NDArray[np.float64]:
+    if len(cloud) <= limit:
+        return cloud
+    chosen: NDArray[np.float64] = cloud[
+        np.linspace(0, len(cloud) - 1, limit).astype(int)
+    ]
+    return chosen
+
+
+def _extent(page: Page) -> tuple[float, float]:
+    """The lowest and highest utility at any point, and the bound if it is near.
+
+    A bound that is far away is left out: nothing else could be told apart.
+    """
+    shown = np.concatenate([way.utilities.ravel() for way in page.ways])
+    shown = shown[np.isfinite(shown)]
+    low, high = (shown.min(), shown.max()) if len(shown) else (0.0, 1.0)
+    span = high - low or max(abs(high), 1.0) * 1e-3
+    if page.bound is not None and low - 2 * span < page.bound[1] < high + 2 * span:
+        low, high = min(low, page.bound[1]), max(high, page.bound[1])
+    return float(low), float(high)
+
+
+def _near_bound(page: Page) -> float | None:
+    low, high = _extent(page)
+    if page.bound is None or not low <= page.bound[1] <= high:
+        return None
+    return page.bound[1]
+
+
+def _caption(
+    page: Page, pairs: list[tuple[int, int]], n_cloud: int, n_drawn: int
+) -> list[str]:
+    sentences = []
+    if len(pairs) > 1:
+        sentences.append(
+            f"Across is {page.groups[pairs[0][0]]}, worst off at the start; up is the "
+            "group that the panel is named after."
+        )
+    if n_cloud > n_drawn:
+        sentences.append(
+            f"Of {n_cloud} k-means restarts {n_drawn} are drawn, evenly chosen."
+        )
+    n_others = len(page.groups) - 1
+    if len(pairs) < n_others:
+        sentences.append(
+            f"Drawn are the {len(pairs)} largest of {n_others} other groups."
+        )
+    return sentences
+
+
+def _panel(
+    page: Page, pair: tuple[int, int], cloud: NDArray[np.float64]
+) -> dict[str, Any]:
+    """The plane of two groups, zoomed to the ways and to the restarts near them."""
+    ways = np.concatenate([way.utilities[:, pair] for way in page.ways])
+    ways = ways[np.isfinite(ways).all(axis=1)]
+    # Beyond a bound on the lowest utility lies a corner of the plane of two groups; of
+    # more groups any two can lie there.
+    bound = _near_bound(page) if len(page.groups) == 2 else None
+    if bound is not None:
+        ways = np.append(ways, [[bound, bound]], axis=0)
+    low, high, n_inside = _limits(ways, cloud[:, pair])
+    x, y = (page.groups[g] for g in pair)
+    outside = len(cloud) - n_inside
+    return {
+        "title": f"{y} against {x}" if len(page.groups) == 2 else y,
+        "groups": pair,
+        "caption": f"{outside} of the restarts lie outside." if outside else "",
+        "spec": _plane(page, pair, cloud, low, high, bound),
+    }
+
+
+def _limits(
+    points: NDArray[np.float64], cloud: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+    """Ends of both axes, and how many of the cloud are between them.
+
+    Both axes are equally long, so that equality is at 45 degrees, and some of that
+    line is in view. Restarts that are far from all else, and few, are left outside.
+    """
+    low, high = points.min(axis=0), points.max(axis=0)
+    low = np.minimum(low, high.min())
+    high = np.maximum(high, low.max())
+    span = (high - low).max() or max(abs(high).max(), 1.0) * 1e-3
+    reach = span
+    if len(cloud):
+        lower, upper = np.quantile(cloud, [0.25, 0.75], axis=0)
+        reach = max(span, (upper - lower).max())
+    near = cloud[((cloud > low - reach) & (cloud < high + reach)).all(axis=1)]
+    low, high = np.vstack([low, near]).min(axis=0), np.vstack([high, near]).max(axis=0)
+    half = 0.56 * max((high - low).max(), span)
+    middle = (low + high) / 2
+    low, high = middle - half, middle + half
+    return low, high, int(((cloud >= low) & (cloud <= high)).all(axis=1).sum())
+
+
+def _plane(
+    page: Page,
+    pair: tuple[int, int],
+    cloud: NDArray[np.float64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    bound: float | None,
+) -> dict[str, Any]:
+    """Restarts, equality, the bound, the ways, their start and the point shown."""
+    import altair as alt
+
+    least, most = float(min(low)), float(max(high))
+    layers = [
+        _points(cloud[:, pair], "cloud").mark_circle(
+            size=14, opacity=0.22, color=INK, clip=True, aria=False
+        ),
+        _path([(least, least), (most, most)], "equal").mark_line(
+            color=EQUAL, strokeDash=[4, 4], strokeWidth=1.5, clip=True, aria=False
+        ),
+    ]
+    if bound is not None:
+        corner = [(bound, most), (bound, bound), (most, bound)]
+        layers.append(
+            _path(corner, "bound").mark_line(
+                color=INK, strokeWidth=1.5, clip=True, aria=False
+            )
+        )
+    for place, way in enumerate(page.ways):
+        layers += _way_layers(way.utilities[:, pair], place)
+    layers += _markers()
+    (x, across), (y, up) = (
+        (_title(page.groups[g]), alt.Scale(domain=ends, nice=False, zero=False))
+        for g, *ends in zip(pair, low.tolist(), high.tolist(), strict=True)
+    )
+    encoded = [
+        layer.encode(
+            x=alt.X("x:Q", title=x, scale=across), y=alt.Y("y:Q", title=y, scale=up)
+        )
+        for layer in layers
+    ]
+    return _finished(
+        alt.layer(*encoded).properties(width="container", height="container")
+    )
+
+
+def _way_layers(utilities: NDArray[np.float64], place: int) -> list[alt.Chart]:
+    """A line through the points of a way, and the points, which can be clicked."""
+    import altair as alt
+
+    colour, dash = _look(WAY_COLOURS, WAY_DASHES, place)
+    points = [
+        {"x": float(a), "y": float(b), "w": place, "p": p}
+        for p, (a, b) in enumerate(utilities)
+        if np.isfinite(a) and np.isfinite(b)
+    ]
+    way = alt.Chart(alt.InlineData(values=points, name=f"way{place}"))
+    line = way.mark_line(color=colour, strokeDash=list(dash), aria=False)
+    shape = _cycle(WAY_SHAPES, place)
+    dots = way.mark_point(
+        shape=shape, size=28, filled=True, opacity=1, color=colour, cursor="pointer",
+        aria=False,
+    )  # fmt: skip
+    return [line.encode(order="p:Q"), dots]
+
+
+def _markers() -> list[alt.Chart]:
+    """Where the way starts, and the point shown."""
+    import altair as alt
+
+    start = alt.Chart(alt.NamedData("start")).mark_point(
+        shape="square", size=130, filled=False, color=INK, strokeWidth=2, aria=False
+    )
+    now = alt.Chart(alt.NamedData("now")).mark_point(
+        shape="diamond", size=260, filled=True, color=NOW, opacity=1, stroke=INK,
+        strokeWidth=1.5, aria=False,
+    )  # fmt: skip
+    return [start, now]
+
+
+def _points(points: NDArray[np.float64], name: str) -> alt.Chart:
+    import altair as alt
+
+    values = [{"x": float(x), "y": float(y)} for x, y in points]
+    return alt.Chart(alt.InlineData(values=values, name=name))
+
+
+def _path(points: list[tuple[float, float]], name: str) -> alt.Chart:
+    import altair as alt
+
+    values = [{"x": x, "y": y, "o": o} for o, (x, y) in enumerate(points)]
+    return alt.Chart(alt.InlineData(values=values, name=name)).encode(order="o:Q")
+
+
+def _along(page: Page) -> dict[str, Any]:
+    """Utility of each group at every point of the way, and where we are."""
+    import altair as alt
+
+    groups = [*_range(page), len(page.groups)]
+    lines = alt.Chart(alt.NamedData("lines"))
+    now = alt.Chart(alt.NamedData("now"))
+    x = alt.X("x:Q", title="Step or point", axis=alt.Axis(tickMinStep=1, grid=False))
+    y = alt.Y("u:Q", title="Utility (higher is better)", scale=_utility_scale(page))
+    colour = _group_colour(page)
+    dash = alt.StrokeDash(
+        "g:N", legend=None,
+        scale=alt.Scale(
+            domain=groups,
+            range=[*(list(_cycle(GROUP_DASHES, g)) for g in _range(page)), [1, 0]],
+        ),
+    )  # fmt: skip
+    layers = [
+        now.mark_rule(color=NOW, strokeWidth=2, aria=False).encode(x=x),
+        lines.mark_line(aria=False).encode(x=x, y=y, color=colour, strokeDash=dash),
+        # Unseen: what is clicked to choose a point.
+        lines.mark_rule(strokeWidth=14, opacity=0, cursor="pointer", aria=False).encode(
+            x=x
+        ),
+        now.mark_circle(size=70, opacity=1, aria=False).encode(x=x, y=y, color=colour),
+    ]
+    bound = _near_bound(page)
+    if bound is not None:
+        line = alt.Chart(alt.InlineData(values=[{"u": bound}], name="bound"))
+        layers.append(
+            line.mark_rule(color=INK, strokeDash=[2, 3], aria=False).encode(y=y)
+        )
+    chart = alt.layer(*layers).properties(width="container", height=320)
+    return _finished(chart)
+
+
+def _groups(page: Page) -> dict[str, Any]:
+    """Utility of each group now against the start; the last row is everyone."""
+    import altair as alt
+
+    start = alt.Chart(alt.NamedData("start"))
+    now = alt.Chart(alt.NamedData("now"))
+    names = alt.param(name="names", value=[*page.groups, "Everyone"])
+    y = _by_name("g", len(page.groups) + 1)
+    x = alt.X("u:Q", title="Utility (higher is better)", scale=_utility_scale(page))
+    colour = _group_colour(page)
+    chart = alt.layer(
+        start.mark_rule(strokeWidth=3, opacity=0.5, aria=False).encode(
+            x=x, x2="v:Q", y=y, color=colour
+        ),
+        start.mark_point(
+            size=80, shape="square", filled=False, strokeWidth=2, aria=False
+        ).encode(x=x, y=y, color=colour),
+        now.mark_point(
+            size=120, shape="diamond", filled=True, opacity=1, aria=False
+        ).encode(x=x, y=y, color=colour),
+    )
+    chart = chart.add_params(names).properties(
+        width="container", height=34 * (len(page.groups) + 1)
+    )
+    return _finished(chart)
+
+
+def _clusters(page: Page) -> dict[str, Any]:
+    """How many of each group are in each cluster."""
+    import altair as alt
+
+    n_clusters = len(page.cluster_names)
+    largest = max(
+        int(np.bincount(labels).max()) for way in page.ways for labels in way.labels
+    )
+    rows = alt.Chart(alt.NamedData("now"))
+    sizes = alt.Chart(alt.NamedData("sizes"))
+    names = alt.param(
+        name="names", value=[f"cluster {name}" for name in page.cluster_names]
+    )
+    # Room for the number at the end of the longest bar.
+    scale = alt.Scale(domain=[0, 1.12 * largest], nice=False)
+    x = alt.X("n:Q", title="People", stack="zero", scale=scale)
+    y = _by_name("k", n_clusters)
+    bars = rows.mark_bar(aria=False, height={"band": 0.72}).encode(
+        x=x, y=y, color=_group_colour(page), order="g:Q"
+    )
+    numbers = sizes.mark_text(align="left", dx=5, color=INK, aria=False).encode(
+        x=alt.X("n:Q", title="People"), y=y, text=alt.Text("n:Q", format=",d")
+    )
+    chart = alt.layer(bars, numbers).add_params(names)
+    height = 30 * n_clusters
+    return _finished(chart.properties(width="container", height=height))
+
+
+def _utility_scale(page: Page) -> alt.Scale:
+    """The same at every point, so that what moves is the utility and not the axis."""
+    import altair as alt
+
+    low, high = _extent(page)
+    margin = 0.05 * (high - low) or 1e-3 * max(abs(high), 1.0)
+    return alt.Scale(domain=[low - margin, high + margin], nice=False, zero=False)
+
+
+def _group_colour(page: Page) -> alt.Color:
+    """Colours of the groups, and ink for everyone, whose number comes after theirs."""
+    import altair as alt
+
+    colours = [_cycle(GROUP_COLOURS, g) for g in _range(page)]
+    scale = alt.Scale(domain=[*_range(page), len(colours)], range=[*colours, INK])
+    return alt.Color("g:N", legend=None, scale=scale)
+
+
+def _by_name(field: str, n_names: int) -> alt.Y:
+    """A row for each number, labelled with its name, which cannot clash with others."""
+    import altair as alt
+
+    axis = alt.Axis(
+        labelExpr="names[datum.value]", labelLimit=130, grid=True, title=None
+    )
+    return alt.Y(f"{field}:O", axis=axis, scale=alt.Scale(domain=list(range(n_names))))
+
+
+def _title(group: str) -> list[str]:
+    """In two lines if it is long; the whole name is in the tables."""
+    name, hint = f"Utility of {group}", "(higher is better)"
+    if len(name) + len(hint) < TITLE_WIDTH:
+        return [f"{name} {hint}"]
+    return [name if len(name) <= TITLE_WIDTH else f"{name[: TITLE_WIDTH - 1]}…", hint]
+
+
+def _finished(chart: alt.LayerChart | alt.FacetChart) -> dict[str, Any]:
+    """The specification, in the colours of the text around it."""
+    chart = chart.configure(
+        background="transparent",
+        font="system-ui, sans-serif",
+        autosize={"type": "fit", "contains": "padding"},
+        padding=4,
+    ).configure_axis(
+        labelColor=INK, titleColor=INK, tickColor=INK, domainColor=INK, gridColor=INK,
+        gridOpacity=0.12, tickOpacity=0.4, domainOpacity=0.4, labelFontSize=12,
+        titleFontSize=12, titleFontWeight="normal", titlePadding=8, labelSeparation=8,
+    ).configure_view(stroke=None)  # fmt: skip
+    specification: dict[str, Any] = chart.to_dict()
+    return specification

@@ -1,0 +1,208 @@
+"""The numbers of a page: what the figures, tables and cards show at every point."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import floor, isfinite, log10
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from rawlsian._version import __version__
+from rawlsian.report.contents import Attribute, Page, Way
+from rawlsian.report.labels import carried
+
+# What a card tells of a cluster.
+N_DISTINCTIVE = 6
+# Standard deviations; closer than this, a cluster is like everyone but for rounding.
+LEAST_DISTINCTIVE = 1e-6
+# Up to so many clusters, moves are a table; for more the largest flows are a list.
+LARGEST_TABLE = 15
+N_FLOWS = 20
+N_NOTES = 200
+# Rows of X that are copied at a time.
+CHUNK = 1 << 16
+
+
+def page_data(page: Page) -> dict[str, Any]:
+    """Everything that the page's script needs, as plain lists, texts and numbers."""
+    everyone, deviation = page.X.mean(axis=0), _deviation(page.X)
+    return {
+        "title": page.title,
+        "summary": page.summary,
+        "facts": page.facts,
+        "version": __version__,
+        "groups": page.groups,
+        "groupSizes": _count(page.group_codes, len(page.groups)).tolist(),
+        "clusters": [f"cluster {name}" for name in page.cluster_names],
+        "clusterNames": page.cluster_names,
+        "decimals": _decimals(page.max_distance),
+        "attributes": [
+            [attribute.name, attribute.level, in_units(attribute, mean)]
+            for attribute, mean in zip(page.attributes, everyone, strict=True)
+        ],
+        "movesAsTable": len(page.cluster_names) <= LARGEST_TABLE,
+        "ways": [_way_data(page, way, everyone, deviation) for way in page.ways],
+        "bound": _bound(page),
+        "notes": [
+            [heading, entries[:N_NOTES], max(len(entries) - N_NOTES, 0)]
+            for heading, entries in page.notes
+        ],
+        "methods": page.methods,
+        "limits": page.limits,
+        **carried(page),
+    }
+
+
+def in_units(attribute: Attribute, mean: float) -> float | None:
+    """A mean of the encoded column in the user's units, or as a share in percent."""
+    if attribute.level is None:
+        value = attribute.lowest + attribute.spread * mean
+    else:
+        share = mean / attribute.spread if attribute.spread else 0.0
+        # Sums from which rows were taken again do not come back to 0 exactly.
+        value = 100 * round(min(max(share, 0.0), 1.0), 9)
+    # Digits that nobody reads would be half of the page's numbers.
+    return float(f"{value:.7g}") if isfinite(value) else None
+
+
+def finite(values: NDArray[np.float64]) -> list[Any]:
+    """Nested lists of the values, with None for what JSON has no word for."""
+    if np.isfinite(values).all():
+        return list(values.tolist())
+    return [
+        finite(value) if np.ndim(value) else (float(value) if isfinite(value) else None)
+        for value in values
+    ]
+
+
+def _way_data(
+    page: Page,
+    way: Way,
+    everyone: NDArray[np.float64],
+    deviation: NDArray[np.float64],
+) -> dict[str, Any]:
+    n_clusters, n_groups = len(page.cluster_names), len(page.groups)
+    counts, flows, moved, likes = [], [], [], []
+    sums = _cluster_sums(page.X, way.labels, n_clusters)
+    for labels, sum_by_cluster in zip(way.labels, sums, strict=True):
+        members = _pairs(labels, page.group_codes, n_clusters, n_groups)
+        changes = _pairs(way.labels[0], labels, n_clusters, n_clusters)
+        sizes = members.sum(axis=1)
+        means = sum_by_cluster / np.maximum(sizes, 1)[:, None]
+        score = np.abs(means - everyone) / deviation
+        counts.append(members.tolist())
+        moved.append(int(changes.sum() - changes.trace()))
+        flows.append(_flows(changes))
+        likes.append(_distinctive(page.attributes, means, score, sizes))
+    return {
+        "title": way.title,
+        "kind": way.kind,
+        "steps": way.steps.tolist(),
+        "utilities": finite(way.utilities),
+        "overall": finite(way.overall),
+        "counts": counts,  # by point, cluster and group
+        "flows": flows,  # by point: from, to, how many
+        "moved": moved,  # by point
+        "likes": likes,  # by point and cluster: attribute, value
+    }
+
+
+def _count(codes: NDArray[Any], n_codes: int) -> NDArray[np.intp]:
+    return np.bincount(codes, minlength=n_codes)
+
+
+def _decimals(max_distance: float) -> int:
+    """Four digits after the point where utilities are of the order of one to ten."""
+    if not (isfinite(max_distance) and max_distance > 0):
+        return 4
+    return min(max(4 - floor(log10(max_distance)), 0), 12)
+
+
+def _deviation(X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Standard deviation of each column; infinite where all rows are equal.
+
+    Column by column, because ``X.std(axis=0)`` takes a copy of X.
+    """
+    deviation = np.array([column.std() for column in X.T])
+    # By rounding the deviation of equal numbers need not be zero.
+    is_constant = X.min(axis=0) == X.max(axis=0)
+    return np.where(is_constant | (deviation == 0), np.inf, deviation)
+
+
+def _cluster_sums(
+    X: NDArray[np.float64], labels: NDArray[Any], n_clusters: int
+) -> Iterator[NDArray[np.float64]]:
+    """The sum of each cluster's rows at every point, updated for those that moved.
+
+    The array that is given is the same each time.
+    """
+    sums = np.zeros((n_clusters, X.shape[1]))
+    before = None
+    for now in labels:
+        has_moved = np.ones(len(now), bool) if before is None else now != before
+        rows = np.flatnonzero(has_moved)
+        for start in range(0, len(rows), CHUNK):
+            some = rows[start : start + CHUNK]
+            moving = X[some]
+            sums += _sums(moving, now[some], n_clusters)
+            if before is not None:
+                sums -= _sums(moving, before[some], n_clusters)
+        before = now
+        yield sums
+
+
+def _sums(
+    rows: NDArray[np.float64], labels: NDArray[Any], n_clusters: int
+) -> NDArray[np.float64]:
+    n_rows = len(rows)
+    is_member = csr_array(
+        (np.ones(n_rows), labels.astype(np.int32), np.arange(n_rows + 1)),
+        shape=(n_rows, n_clusters),
+    )
+    sums: NDArray[np.float64] = is_member.T @ rows
+    return sums
+
+
+def _pairs(
+    codes: NDArray[Any], others: NDArray[Any], n_codes: int, n_others: int
+) -> NDArray[np.intp]:
+    """How many rows have each pair of codes; of shape (n_codes, n_others)."""
+    pairs = codes.astype(np.intp) * n_others + others
+    return _count(pairs, n_codes * n_others).reshape(n_codes, n_others)
+
+
+def _flows(changes: NDArray[np.intp]) -> list[list[int]]:
+    """From, to and how many: all, stayers too, or the largest of many clusters."""
+    if len(changes) > LARGEST_TABLE:
+        changes = changes * ~np.eye(len(changes), dtype=bool)
+    sources, targets = np.nonzero(changes)
+    people = changes[sources, targets]
+    if len(changes) > LARGEST_TABLE:
+        largest = np.argsort(-people, kind="stable")[:N_FLOWS]
+        sources, targets, people = sources[largest], targets[largest], people[largest]
+    return list(np.stack([sources, targets, people], axis=1).tolist())
+
+
+def _distinctive(
+    attributes: tuple[Attribute, ...],
+    means: NDArray[np.float64],
+    score: NDArray[np.float64],
+    sizes: NDArray[np.intp],
+) -> list[list[list[Any]]]:
+    """The attributes in which each cluster differs most from everyone, and how."""
+    order = np.argsort(-score, axis=1, kind="stable")[:, :N_DISTINCTIVE]
+    return [
+        [
+            [int(j), in_units(attributes[j], means[k, j])]
+            for j in order[k]
+            if sizes[k] and score[k, j] > LEAST_DISTINCTIVE
+        ]
+        for k in range(len(means))
+    ]
+
+
+def _bound(page: Page) -> list[Any] | None:
+    return list(page.bound) if page.bound and isfinite(page.bound[1]) else None

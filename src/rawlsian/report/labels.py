@@ -1,0 +1,105 @@
+"""The labels that a page carries for download, packed, and what is too large for it."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from base64 import b64encode
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rawlsian.report.contents import Page
+
+# Characters of the page; with a million rows the page then stays below 5 MB.
+LIMIT = 2_500_000
+GZIP = 31  # what zlib calls it
+
+
+def carried(page: Page) -> dict[str, Any]:
+    """Labels and names of rows as gzip in base64, and what was left out, in words.
+
+    Each point's labels are XORed with those before, which are mostly the same. What
+    is too large is left out: first the names, then labels from the last way on.
+    """
+    dtype = label_type(len(page.cluster_names))
+    labels = [pack_labels(way.labels, dtype) for way in page.ways]
+    numbers = _numbers(page)
+    names = None
+    if page.row_names is not None:
+        names = _pack(json.dumps(list(page.row_names)).encode())
+        if _size([*labels, numbers, names]) > LIMIT:
+            names = None
+    for way in reversed(range(len(labels))):
+        if _size([*labels, numbers, names]) > LIMIT:
+            labels[way] = None
+    return {
+        "labels": labels,
+        "labelBytes": dtype.itemsize,
+        "rows": {
+            "count": len(page.X),
+            "numbers": numbers,  # differences from one to the next; none: from 1
+            "header": page.row_header,
+            "names": names,
+        },
+        "leftOut": _left_out(page, labels, names is not None),
+    }
+
+
+def label_type(n_clusters: int) -> np.dtype[Any]:
+    """The smallest unsigned integers for so many clusters, little end first."""
+    return np.min_scalar_type(max(n_clusters - 1, 0)).newbyteorder("<")
+
+
+def pack_labels(labels: NDArray[Any], dtype: np.dtype[Any]) -> str | None:
+    """All points as one text, or None if it is too large for any page."""
+    packer = zlib.compressobj(wbits=GZIP)
+    before = np.zeros(labels.shape[1], dtype)
+    packed = bytearray()
+    for point in labels:
+        now = point.astype(dtype)
+        packed += packer.compress((now ^ before).tobytes())
+        before = now
+        if len(packed) > LIMIT:
+            return None
+    packed += packer.flush()
+    return b64encode(packed).decode()
+
+
+def _numbers(page: Page) -> str | None:
+    if page.row_numbers is None:
+        return None
+    steps = np.diff(page.row_numbers, prepend=0)
+    if (steps == 1).all():
+        return None
+    return _pack(json.dumps(steps.tolist(), separators=(",", ":")).encode())
+
+
+def _pack(text: bytes) -> str:
+    return b64encode(zlib.compress(text, wbits=GZIP)).decode()
+
+
+def _size(packed: list[str | None]) -> int:
+    return sum(len(each) for each in packed if each is not None)
+
+
+def _left_out(page: Page, labels: list[str | None], has_names: bool) -> list[str]:
+    sentences = []
+    titles = [
+        f"“{way.title}”"
+        for way, packed in zip(page.ways, labels, strict=True)
+        if packed is None
+    ]
+    if titles:
+        sentences.append(
+            f"To keep its size down, this page does not carry the labels of "
+            f"{' and '.join(titles)}; “rawlsian fit --frontier FILE” and “--out FILE” "
+            "write them."
+        )
+    if page.row_names is not None and not has_names and len(titles) < len(labels):
+        sentences.append(
+            "To keep its size down, this page does not carry the names of the rows: a "
+            "download numbers them as in the table, from 1."
+        )
+    return sentences

@@ -1,0 +1,103 @@
+"""Trajectories and frontiers as what a slider walks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rawlsian._estimators.traverse import Trajectory
+from rawlsian._search.fair import nearest
+from rawlsian._search.frontier import Frontier
+from rawlsian.operators.many_moves import renumbering
+from rawlsian.report.contents import Way
+from rawlsian.report.labels import label_type
+
+# Points of a trajectory that the slider stops at.
+MOST_POINTS = 60
+
+
+def trajectory_way(trajectory: Trajectory, title: str) -> Way:
+    """Make a way of the points of a trajectory.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+        The steps.
+    title : str
+        What it is called on the page.
+
+    Returns
+    -------
+    Way
+        Both ends and what lies evenly between them, 60 points at most.
+    """
+    last = trajectory.n_iter
+    evenly = np.linspace(0, last, min(MOST_POINTS, last + 1))
+    steps = np.unique(evenly.round().astype(np.int64))
+    now = trajectory.start_labels.astype(label_type(len(trajectory.cluster_centers)))
+    labels = np.empty((len(steps), len(now)), now.dtype)
+    done = 0
+    for point, step in enumerate(steps):
+        for operation in trajectory.operations[done:step]:
+            now[operation.examples] = operation.targets
+        labels[point], done = now, int(step)
+    return Way(
+        title,
+        "trajectory",
+        steps,
+        trajectory.utilities[steps],
+        trajectory.overall[steps],
+        labels,
+    )
+
+
+def frontier_labels(frontier: Frontier, X: Any, start: NDArray[Any]) -> NDArray[Any]:
+    """Labels of each point, numbered so that few rows seem to have left the start.
+
+    Parameters
+    ----------
+    frontier : Frontier
+        The points.
+    X : ndarray of shape (n_samples, n_features)
+        The rows.
+    start : ndarray of shape (n_samples,)
+        Labels that those of each point are likened to.
+
+    Returns
+    -------
+    ndarray of shape (n_points, n_samples)
+        The nearest center of each row at each point, as small unsigned integers.
+    """
+    n_clusters = frontier.cluster_centers.shape[1]
+    labels = np.empty((len(frontier.overall), len(X)), label_type(n_clusters))
+    for point, centers in enumerate(frontier.cluster_centers):
+        found = nearest(X, centers)[0]
+        labels[point] = renumbering(found, start, n_clusters)[found]
+    return labels
+
+
+def frontier_way(frontier: Frontier, labels: NDArray[Any]) -> Way:
+    """Make a way of all points of a frontier.
+
+    Parameters
+    ----------
+    frontier : Frontier
+        The points.
+    labels : ndarray of shape (n_points, n_samples)
+        Their labels, as of ``frontier_labels``.
+
+    Returns
+    -------
+    Way
+        From the highest overall to the highest lowest utility.
+    """
+    return Way(
+        "The trade-off, from best for everyone to best for the worst-off group",
+        "frontier",
+        np.arange(len(frontier.overall)),
+        frontier.utilities,
+        frontier.overall,
+        labels,
+    )

@@ -1,0 +1,113 @@
+"""The data of the study: the whole table, and samples with the paper's split."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rawlsian.datasets import load_adult
+from rawlsian.datasets.adult import CATEGORICAL, COLUMNS, CONTINUOUS, draw_rows
+from rawlsian.preprocessing import HOT
+from rawlsian.report import Attribute
+
+EXAMPLES_A_CLASS = 500
+MINORITY, MAJORITY = "Female", "Male"
+MINORITY_IN_SAMPLE = 267
+
+# Seeds of the samples: those of --seed 1 follow a million after those of --seed 0.
+SEEDS_A_STUDY = 1_000_000
+
+
+class Adult(NamedTuple):
+    """The prepared table."""
+
+    X: NDArray[np.float64]
+    sex: NDArray[Any]
+    income: NDArray[Any]
+    max_distance: float
+    line_numbers: NDArray[np.int64]
+    attributes: tuple[Attribute, ...]
+
+
+class Sample(NamedTuple):
+    """One sample of it, as ``load_adult(sample=500, random_state=seed)`` gives it."""
+
+    seed: int
+    X: NDArray[np.float64]
+    sex: NDArray[Any]
+    max_distance: float
+    line_numbers: NDArray[np.int64]
+
+
+def load() -> Adult:
+    """The whole of Adult, as the paper prepared it."""
+    adult = load_adult()
+    attributes = [
+        *(_number(name, adult.table[name]) for name in CONTINUOUS),
+        *(
+            Attribute(name, str(level), 0.0, HOT)
+            for name in CATEGORICAL
+            for level in np.unique(adult.table[name])
+        ),
+    ]
+    return Adult(
+        adult.data, adult.sensitive_features, adult.target, adult.max_distance,
+        adult.line_numbers, tuple(attributes),
+    )  # fmt: skip
+
+
+def _number(name: str, column: NDArray[Any]) -> Attribute:
+    return Attribute(name, None, float(column.min()), float(np.ptp(column)))
+
+
+def describe(adult: Adult) -> dict[str, Any]:
+    """Tables 1 and 2 of the paper, of the whole table and of a sample."""
+    n_sampled = 2 * EXAMPLES_A_CLASS
+    in_sample = {
+        MINORITY: MINORITY_IN_SAMPLE,
+        MAJORITY: n_sampled - MINORITY_IN_SAMPLE,
+    }
+    return {
+        "name": "adult",
+        "rows": len(adult.X),
+        "columns": adult.X.shape[1],
+        "max_distance": adult.max_distance,
+        "attributes": {
+            "in the file": len(COLUMNS),
+            "sensitive": ["sex"],
+            "continuous": CONTINUOUS,
+            "categorical": CATEGORICAL,
+            "predictor": ["income"],
+        },
+        "groups": _shares(dict(zip(*np.unique(adult.sex, return_counts=True),
+                                   strict=True))),
+        "classes": _shares(dict(zip(*np.unique(adult.income, return_counts=True),
+                                    strict=True))),
+        "sample": {"rows": n_sampled, "groups": _shares(in_sample)},
+    }  # fmt: skip
+
+
+def samples_with_the_split(adult: Adult, seed: int) -> Iterator[Sample | None]:
+    """A sample for each seed in turn, or None where it has another split."""
+    is_minority = adult.sex == MINORITY
+    first = seed * SEEDS_A_STUDY
+    for sample_seed in range(first, first + SEEDS_A_STUDY):
+        rows = draw_rows(adult.income, EXAMPLES_A_CLASS, sample_seed)
+        if is_minority[rows].sum() == MINORITY_IN_SAMPLE:
+            yield Sample(
+                sample_seed, adult.X[rows], adult.sex[rows], adult.max_distance,
+                adult.line_numbers[rows],
+            )  # fmt: skip
+        else:
+            yield None
+
+
+def _shares(counts: dict[Any, Any]) -> dict[str, dict[str, float]]:
+    total = sum(counts.values())
+    return {
+        str(name): {"examples": int(count), "share": float(count / total)}
+        for name, count in counts.items()
+    }

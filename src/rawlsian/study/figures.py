@@ -1,0 +1,248 @@
+"""The figures, drawn from results alone: what is in them is in results.json."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rawlsian.plotting import (
+    RAWLSIAN,
+    UTILITARIAN,
+    Points,
+    plot_bound,
+    plot_crosshairs,
+    plot_gains,
+    plot_iterations,
+    plot_trajectory,
+    plot_utility_space,
+)
+from rawlsian.study.claims import (
+    PAPER_ITERATIONS,
+    best_gain,
+    gain,
+    is_better,
+    started,
+    traversal,
+)
+from rawlsian.study.data import MAJORITY, MINORITY
+from rawlsian.study.stages import FILTERED
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+LAG, MAG = MINORITY, MAJORITY
+
+STYLE: dict[str, Any] = {
+    "savefig.dpi": 160,
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.formatter.useoffset": False,
+    "svg.fonttype": "none",  # text stays text
+    "svg.hashsalt": "rawlsian",
+    "legend.fontsize": 9,
+}
+
+# After which stage each figure can be drawn.
+FIGURES = {
+    "figure1_existence": 2,
+    "figure2_r1": 3,
+    "figure3_r1_r2": 3,
+    "figure4_iterations": 4,
+    "figure5_gains": 4,
+    "figure6_beyond": 5,
+}
+
+
+def draw(name: str, results: dict[str, Any]) -> dict[str, bytes]:
+    """A figure as files, by the ending of their names. The same results, same bytes.
+
+    The caller's settings of matplotlib neither matter nor change.
+    """
+    from matplotlib import style
+
+    files = {}
+    with style.context(["default", STYLE]):
+        figure = _DRAWINGS[name](results)
+        for ending, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
+            file = io.BytesIO()
+            figure.savefig(file, format=ending, metadata=metadata)
+            files[ending] = file.getvalue()
+    return files
+
+
+def _points(columns: dict[str, list[float]]) -> Points:
+    groups = [name for name in columns if name != "overall"]
+    utilities = np.array([columns[name] for name in groups]).T
+    return Points(groups, utilities, np.array(columns["overall"]))
+
+
+def _subplots(*args: int, figsize: tuple[float, float]) -> tuple[Figure, Any]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(layout="constrained", figsize=figsize)
+    return figure, figure.subplots(*args)
+
+
+def _crosshairs(ax: Axes, results: dict[str, Any]) -> None:
+    existence = results["existence"]
+    best = _by_group(existence["utilitarian"])
+    if is_better(existence):
+        plot_crosshairs(
+            _by_group(existence["rawlsian"]), color=RAWLSIAN, size=15,
+            label="approximate Rawlsian point", ax=ax,
+        )  # fmt: skip
+        plot_crosshairs(best, color=UTILITARIAN, label="utilitarian point", ax=ax)
+    else:
+        label = "utilitarian and approximate Rawlsian point"
+        plot_crosshairs(best, color=UTILITARIAN, label=label, ax=ax)
+    is_filtered = results["samples"]["start"] == FILTERED
+    ax.set_xlabel(f"utility of {MAG}" + is_filtered * " (MAG)")
+    ax.set_ylabel(f"utility of {LAG}" + is_filtered * " (LAG)")
+
+
+def _by_group(point: dict[str, float]) -> dict[Hashable, float]:
+    return {name: value for name, value in point.items() if name != "overall"}
+
+
+def _legend(ax: Axes, place: Any, **options: Any) -> None:
+    """A legend that has the line of equality last."""
+    handles, labels = ax.get_legend_handles_labels()
+    order = sorted(range(len(labels)), key=lambda i: labels[i] == "equal utility")
+    ax.legend(
+        [handles[i] for i in order], [labels[i] for i in order], loc=place, **options
+    )
+
+
+def _window(ax: Axes, x: Any, y: Any) -> None:
+    """Show a square around these coordinates."""
+    reach = 0.56 * max(np.ptp(x), np.ptp(y), 1e-4)
+    middle_x, middle_y = (np.min(x) + np.max(x)) / 2, (np.min(y) + np.max(y)) / 2
+    ax.set_xlim(middle_x - reach, middle_x + reach)
+    ax.set_ylim(middle_y - reach, middle_y + reach)
+
+
+def _existence(results: dict[str, Any]) -> Figure:
+    """Figure 1: all points, and those around the two that matter."""
+    existence = results["existence"]
+    points = _points(existence["points"])
+    shown = np.array(existence["shown_runs"])
+    points = points._replace(
+        utilities=points.utilities[shown], overall=points.overall[shown]
+    )
+    x, y = (points.utilities[:, points.groups.index(name)] for name in (MAG, LAG))
+    figure, axes = _subplots(1, 2, figsize=(11, 6))
+    _window(axes[0], x, y)
+    _window(axes[1], *_around(existence, x, y))
+    for ax, title in zip(axes, ("all points", "around the two points"), strict=True):
+        plot_utility_space(points, lag=LAG, mag=MAG, with_histograms=True, ax=ax)
+        _crosshairs(ax, results)
+        # Above the histogram, which is above the axes.
+        ax.text(0, 1.22, title, fontsize=11, transform=ax.transAxes)
+    _legend(axes[0], "lower right")
+    return figure
+
+
+def _around(existence: dict[str, Any], x: Any, y: Any) -> tuple[Any, Any]:
+    """The two points, twice as far apart, and the runs that are nearest to them."""
+    ends = np.array(
+        [[existence[key][name] for name in (MAG, LAG)]
+         for key in ("utilitarian", "rawlsian")]
+    )  # fmt: skip
+    middle, apart = ends.mean(axis=0), np.ptp(ends, axis=0).max()
+    distance = np.maximum(abs(x - middle[0]), abs(y - middle[1]))
+    nearest = np.sort(distance)[min(20, len(x) - 1)]
+    reach = max(apart, nearest)
+    return middle[0] + [-reach, reach], middle[1] + [-reach, reach]
+
+
+def _trajectories(results: dict[str, Any], operators: tuple[str, ...]) -> Figure:
+    figure, ax = _subplots(figsize=(8, 5.4))
+    for record in results["traversals"]:
+        if record["operator"] in operators:
+            plot_trajectory(
+                _points(record["path"]), operator=record["operator"], lag=LAG, mag=MAG,
+                label=f"{record['operator']}, {record['iterations']} iterations", ax=ax,
+            )  # fmt: skip
+    _crosshairs(ax, results)
+    ax.margins(0.1)
+    ax.set_aspect("equal", adjustable="datalim")
+    _legend(ax, "best")
+    return figure
+
+
+def _iterations(results: dict[str, Any]) -> Figure:
+    rows = started(results)
+    figure, ax = _subplots(figsize=(8, 5))
+    operators = [t["operator"] for t in rows[0]["traversals"]]
+    plot_iterations(
+        {
+            operator: [traversal(row, operator)["iterations"] for row in rows]
+            for operator in operators
+        },
+        reported=PAPER_ITERATIONS,
+        ax=ax,
+    )
+    ax.set_title(f"{len(rows)} samples, a dot each; red: reported by the paper")
+    return figure
+
+
+def _gains(results: dict[str, Any]) -> Figure:
+    rows = started(results)
+    figure, ax = _subplots(figsize=(6.6, 6.2))
+    operators = [t["operator"] for t in rows[0]["traversals"]]
+    gains = {
+        operator: [gain(traversal(row, operator)) for row in rows]
+        for operator in operators
+    }
+    best = [best_gain(row["existence"]) for row in rows]
+    plot_gains(gains, best, ax=ax)
+    ax.set_xlabel("LAG utility: best restart above the utilitarian point")
+    ax.set_ylabel("LAG utility: end of the traversal above the utilitarian point")
+    ax.set_title(f"{len(rows)} samples, a point each for every operator")
+    return figure
+
+
+def _beyond(results: dict[str, Any]) -> Figure:
+    """Figure 6: how far each method comes, and the line that none can cross."""
+    beyond = results["beyond"]
+    shown, seed = beyond["shown"], results["existence"]["sample_seed"]
+    bound = next(row["proved"] for row in beyond["rows"] if row["seed"] == seed)
+    figure, ax = _subplots(figsize=(8, 8.2))
+    for operator, path in shown["paths"].items():
+        points = _points(path)
+        n_steps = len(points.overall) - 1
+        plot_trajectory(
+            points, operator=operator, lag=LAG, mag=MAG,
+            label=f"{operator}, {n_steps} step{'s' * (n_steps != 1)}", ax=ax,
+        )  # fmt: skip
+    between = _points(shown["frontier"])
+    ax.plot(
+        *(between.utilities[:, between.groups.index(name)] for name in (MAG, LAG)),
+        color="#666666", marker=".", linewidth=1, label="frontier, free centers",
+    )  # fmt: skip
+    for (name, point), marker in zip(shown["solutions"].items(), "hp", strict=True):
+        ax.plot(
+            point[MAG], point[LAG], marker=marker, markersize=12, linestyle="none",
+            color=RAWLSIAN, markeredgecolor="black", label=f"RawlsianKMeans, {name}",
+            zorder=5,
+        )  # fmt: skip
+    _crosshairs(ax, results)
+    ax.margins(0.08)
+    plot_bound(bound, label="proved: no clustering beyond", ax=ax)
+    _legend(ax, "upper center", bbox_to_anchor=(0.5, -0.09), ncols=2)
+    return figure
+
+
+_DRAWINGS = {
+    "figure1_existence": _existence,
+    "figure2_r1": lambda results: _trajectories(results, ("R1",)),
+    "figure3_r1_r2": lambda results: _trajectories(results, ("R1", "R2")),
+    "figure4_iterations": _iterations,
+    "figure5_gains": _gains,
+    "figure6_beyond": _beyond,
+}

@@ -1,0 +1,87 @@
+"""The page of the study: the sample shown, to be explored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rawlsian._core.problem import Problem
+from rawlsian.report import Page, frontier_labels, frontier_way, trajectory_way
+from rawlsian.report.words import LIMITS, TRADE_OFF, UTILITY
+from rawlsian.study.beyond import Ways
+from rawlsian.study.data import Adult
+from rawlsian.study.stages import Explored
+
+TITLES = {
+    "rawls": "rawls: whatever helps",
+    "R1": "R1: one person at a time, as in the paper",
+    "R2": "R2: two people at a time, as in the paper",
+    "batch": "batch: many people at a time",
+}
+WALKS = (
+    "The walks start from the k-means run with the highest overall utility among those "
+    "that serve Female worst, as in the paper, if there is such a run. Every step "
+    "raises the utility of the group that is worst off at that moment. R1 and R2 are "
+    "the paper's operators; batch and rawls go beyond it."
+)
+BOUND = (
+    "The proved bound: no clustering whatever has a lowest group utility above it. It "
+    "is computed with the rows of the sample merged to {rows:,}."
+)
+
+
+def study_page(
+    adult: Adult, shown: Explored, ways: Ways, beyond: dict[str, Any]
+) -> Page:
+    """What the page shows of the sample that the figures show."""
+    sample = shown.sample
+    problem = Problem.from_arrays(
+        sample.X, sample.sex, max_distance=sample.max_distance
+    )
+    n_clusters = int(ways.labels.max()) + 1
+    bound = next(row for row in beyond["rows"] if row["seed"] == sample.seed)["proved"]
+    trajectories = [
+        trajectory_way(ways.walks[name], title) for name, title in TITLES.items()
+    ]
+    labels = frontier_labels(ways.frontier, sample.X, ways.labels)
+    n_runs = len(shown.restarts.inertia)
+    return Page(
+        title="Rawlsian k-means on Adult: the sample shown in the study",
+        summary=_summary(ways, bound),
+        facts=(
+            ("People", f"{len(sample.X):,} of {len(adult.X):,}"),
+            ("Seed of the sample", str(sample.seed)),
+            ("Clusters", str(n_clusters)),
+            ("Runs of k-means", f"{n_runs:,}"),
+        ),
+        groups=tuple(map(str, problem.group_names)),
+        group_codes=problem.groups,
+        max_distance=problem.max_distance,
+        cluster_names=tuple(map(str, range(n_clusters))),
+        X=sample.X,
+        attributes=adult.attributes,
+        ways=(*trajectories, frontier_way(ways.frontier, labels)),
+        cloud=shown.restarts.utilities,
+        bound=("the proved bound", bound),
+        row_header="line",
+        row_names=tuple(map(str, sample.line_numbers)),
+        methods=(
+            UTILITY.format(limit=problem.max_distance),
+            WALKS,
+            TRADE_OFF,
+            BOUND.format(rows=beyond["proved_rows"]),
+        ),
+        limits=LIMITS,
+    )
+
+
+def _summary(ways: Ways, bound: float) -> tuple[str, str]:
+    start = ways.walks["rawls"].utilities[0].min()
+    ends = {name: walk.utilities[-1].min() for name, walk in ways.walks.items()}
+    return (
+        f"From the utilitarian point, where the lowest group utility is {start:.4f}, "
+        f"R1 ends at {ends['R1']:.4f} and R2 at {ends['R2']:.4f}; rawls reaches "
+        f"{ends['rawls']:.4f}.",
+        f"The trade-off, with centers anywhere, reaches "
+        f"{ways.frontier.utilities[-1].min():.4f}, and no clustering whatever can be "
+        f"above {bound:.4f}.",
+    )

@@ -1,0 +1,240 @@
+"""What the study computes, sample by sample: plain numbers by name."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rawlsian._core.assignment import Assignment
+from rawlsian._core.problem import Problem
+from rawlsian._estimators.traverse import Trajectory, traverse
+from rawlsian._search.restarts import Restarts, kmeans_restarts
+from rawlsian.operators.r1_r2 import admitted_pairs, admitted_singles
+from rawlsian.study.data import MINORITY, Sample
+
+OPERATORS = ("R1", "R2", "R1+R2", "R2-exhaustive")
+
+# Utilities closer than this are taken for the same: k-means runs that end in one
+# clustering differ in how rows were added up.
+SAME = 1e-9
+
+# The paper's filter, runs in which the minority is the less advantaged group, and none.
+FILTERED, UNFILTERED = "filtered", "unfiltered"
+
+
+class Start(NamedTuple):
+    """The runs that a filter lets through, and the best of them in two senses."""
+
+    runs: NDArray[np.intp]
+    utilitarian: int
+    rawlsian: int
+
+
+class Explored(NamedTuple):
+    """A sample, many k-means runs on it, and where traversals may start."""
+
+    sample: Sample
+    restarts: Restarts
+    starts: dict[str, Start]
+    seconds: float
+
+
+def warm_up() -> None:
+    """Have everything compiled, so that times are not those of the compiler."""
+    rows, groups = np.eye(6), ["a", "b"] * 3
+    labels = kmeans_restarts(
+        rows, 2, n_runs=1, sensitive_features=groups, random_state=0
+    ).labels(0)
+    for operator in (*OPERATORS, "rawls"):
+        traverse(rows, labels, groups, operator=operator)
+
+
+def explore(sample: Sample, n_clusters: int, n_runs: int) -> Explored:
+    """Run k-means many times on a sample; the filter may let nothing through."""
+    started = time.perf_counter()
+    restarts = kmeans_restarts(
+        sample.X, n_clusters, n_runs=n_runs, sensitive_features=sample.sex,
+        max_distance=sample.max_distance, random_state=sample.seed,
+    )  # fmt: skip
+    starts = {UNFILTERED: _best_of(restarts, np.arange(n_runs))}
+    filtered = np.flatnonzero(restarts.least_advantaged == MINORITY)
+    if len(filtered) > 0:
+        starts[FILTERED] = _best_of(restarts, filtered)
+    return Explored(sample, restarts, starts, time.perf_counter() - started)
+
+
+def lag_runs(explored: Explored) -> int:
+    """How many runs have the minority as the less advantaged group."""
+    start = explored.starts.get(FILTERED)
+    return 0 if start is None else len(start.runs)
+
+
+def _best_of(restarts: Restarts, runs: NDArray[np.intp]) -> Start:
+    lowest = restarts.utilities[runs].min(axis=1)
+    return Start(
+        runs=runs,
+        utilitarian=int(runs[np.argmax(restarts.overall[runs])]),
+        rawlsian=int(runs[np.argmax(lowest)]),
+    )
+
+
+def point(restarts: Restarts, run: int) -> dict[str, float]:
+    """Utilities of a run, by the name of the group."""
+    return _named(restarts.groups, restarts.utilities[run], restarts.overall[run])
+
+
+def _named(groups: Any, utilities: Any, overall: float) -> dict[str, float]:
+    names = [str(name) for name in groups]
+    return {
+        **dict(zip(names, map(float, utilities), strict=True)),
+        "overall": float(overall),
+    }
+
+
+def existence(explored: Explored, name: str) -> dict[str, Any]:
+    """What the runs that a filter lets through say about the two points."""
+    restarts, start = explored.restarts, explored.starts[name]
+    utilities, overall = restarts.utilities[start.runs], restarts.overall[start.runs]
+    best = restarts.utilities[start.utilitarian]
+    fairest = restarts.utilities[start.rawlsian]
+    mag = int(np.argmax(best))
+    to_best = ((utilities - best) ** 2).sum(axis=1)
+    to_fairest = ((utilities - fairest) ** 2).sum(axis=1)
+    return {
+        "runs_considered": len(start.runs),
+        "utilitarian": point(restarts, start.utilitarian),
+        "rawlsian": point(restarts, start.rawlsian),
+        "utilitarian_has_highest_mag_utility": bool(
+            best[mag] >= utilities[:, mag].max() - SAME
+        ),
+        "share_of_runs_below_rawlsian_in_overall": float(
+            np.mean(overall < restarts.overall[start.rawlsian] - SAME)
+        ),
+        "share_of_runs_nearer_to_utilitarian": float(np.mean(to_best < to_fairest)),
+    }
+
+
+def walk(
+    explored: Explored, name: str, operator: str
+) -> tuple[Trajectory, dict[str, Any]]:
+    """One traversal from the utilitarian point, and what is told of it."""
+    sample = explored.sample
+    labels = explored.restarts.labels(explored.starts[name].utilitarian)
+    started = time.perf_counter()
+    trajectory = traverse(
+        sample.X, labels, sample.sex, operator=operator,
+        max_distance=sample.max_distance,
+    )  # fmt: skip
+    seconds = time.perf_counter() - started
+    groups, utilities = trajectory.groups, trajectory.utilities
+    is_moved = trajectory.labels != trajectory.start_labels
+    return trajectory, {
+        "operator": operator,
+        "iterations": trajectory.n_iter,
+        "start": _named(groups, utilities[0], trajectory.overall[0]),
+        "end": _named(groups, utilities[-1], trajectory.overall[-1]),
+        "overall": float(trajectory.overall[-1]),
+        "stop_reason": trajectory.stop_reason,
+        "examples_elsewhere": int(is_moved.sum()),
+        "moves_taken_back": _moves_taken_back(trajectory),
+        "steps_that_lower_a_group": int(
+            (np.diff(utilities, axis=0) < 0).any(axis=1).sum()
+        ),
+        "seconds": seconds,
+    }
+
+
+def _moves_taken_back(trajectory: Trajectory) -> int:
+    """How often an example returned to a cluster that it had left."""
+    been_in: dict[int, set[int]] = {}
+    n_returns = 0
+    for operation in trajectory.operations:
+        for i, source, target in zip(
+            operation.examples, operation.sources, operation.targets, strict=True
+        ):
+            left = been_in.setdefault(int(i), set())
+            n_returns += int(target) in left
+            left.add(int(source))
+    return n_returns
+
+
+def path(trajectory: Trajectory) -> dict[str, list[float]]:
+    """The points of a trajectory, by the name of the group."""
+    columns = dict(
+        zip(map(str, trajectory.groups), trajectory.utilities.T.tolist(), strict=True)
+    )
+    return {**columns, "overall": trajectory.overall.tolist()}
+
+
+def deviation(one: Trajectory, other: Trajectory) -> float | None:
+    """How far two ways lie apart, as a share of how far one of them leads.
+
+    The largest distance of a point of either from the line that joins the points of
+    the other, both in the utility space.
+    """
+    length = float(np.linalg.norm(one.utilities[-1] - one.utilities[0]))
+    if length == 0:
+        return None
+    apart = max(_farthest(one, other), _farthest(other, one))
+    return apart / length
+
+
+def _farthest(points: Trajectory, line: Trajectory) -> float:
+    """The largest distance of one way's points from the line of the other."""
+    a, b = line.utilities, np.roll(line.utilities, -1, axis=0)
+    b[-1] = a[-1]  # the last point is a line to itself
+    along = np.maximum(((b - a) ** 2).sum(axis=1), np.finfo(float).tiny)
+    farthest = 0.0
+    for p in points.utilities:
+        share = np.clip(((p - a) * (b - a)).sum(axis=1) / along, 0, 1)
+        nearest = a + share[:, None] * (b - a)
+        farthest = max(farthest, float(((p - nearest) ** 2).sum(axis=1).min()))
+    return float(np.sqrt(farthest))
+
+
+def count_pairs(explored: Explored, name: str) -> dict[str, Any]:
+    """Every pair of moves at the start: which raise the lowest utility.
+
+    A pair can raise the utility of the group that is the LAG at the start and still
+    lower the lowest, where the other group falls below it. Tests what the paper's
+    pruning takes for granted, that a move which does not raise the lowest alone does
+    not raise it in a pair.
+    """
+    sample = explored.sample
+    labels = explored.restarts.labels(explored.starts[name].utilitarian)
+    started = time.perf_counter()
+    problem = Problem.from_arrays(
+        sample.X, sample.sex, max_distance=sample.max_distance
+    )
+    assignment = Assignment(problem, labels)
+    n_moves = problem.n_samples * (assignment.n_clusters - 1)
+    is_useful = np.zeros(n_moves, bool)
+    is_useful[admitted_singles(assignment)] = True
+    n_raising = n_with_useless = n_of_useless = 0
+    for first, second in admitted_pairs(assignment):
+        n_useful = is_useful[first].astype(int) + is_useful[second]
+        n_raising += len(first)
+        n_with_useless += int((n_useful < 2).sum())
+        n_of_useless += int((n_useful == 0).sum())
+    n_raising_lag = sum(
+        len(first) for first, _ in admitted_pairs(assignment, lag_only=True)
+    )
+    n_pairs = possible_pairs(problem.n_samples, assignment.n_clusters)
+    return {
+        "single_moves": n_moves,
+        "single_moves_that_raise": int(is_useful.sum()),
+        "pairs": n_pairs,
+        "pairs_that_lower_the_lag": n_pairs - n_raising_lag,
+        "pairs_that_raise": n_raising,
+        "pairs_that_raise_with_a_useless_move": n_with_useless,
+        "pairs_that_raise_of_useless_moves": n_of_useless,
+        "seconds": time.perf_counter() - started,
+    }
+
+
+def possible_pairs(n_samples: int, n_clusters: int) -> int:
+    """Pairs of different examples, each with every other cluster as its target."""
+    return n_samples * (n_samples - 1) // 2 * (n_clusters - 1) ** 2
