@@ -46,7 +46,7 @@ def row(*cells):
 
 
 def golden_case():
-    from conftest import Golden
+    from support.golden import Golden
 
     return Golden()
 
@@ -71,7 +71,7 @@ def bench_r1():
 def bench_reference():
     """One R1 iteration against the reference that recomputes everything."""
     from rawlsian import traverse
-    from reference import Reference
+    from support.reference import Reference
 
     golden = golden_case()
     groups = (golden.sex == "Male").astype(int)
@@ -87,7 +87,7 @@ def bench_reference():
     reference.traverse(golden.labels, "R1", max_iter=1)
     slow = time.perf_counter() - started
     row("one R1 iteration", f"{iteration * 1e6:.3g} us")
-    row("the same by recomputing (`tests/reference.py`)", f"{slow:.3g} s")
+    row("the same by recomputing (`tests/support/reference.py`)", f"{slow:.3g} s")
     row("ratio", f"{slow / iteration:,.0f}")
 
 

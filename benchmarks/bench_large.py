@@ -26,7 +26,7 @@ from sklearn.metrics import pairwise_distances_argmin_min
 from rawlsian import PassStep, RawlsianKMeans, open_blocks
 from rawlsian._outofcore.placing import Rule, Sums
 from rawlsian._outofcore.problem import LargeProblem
-from rawlsian._rows.blocks import BLOCK_SIZE, as_blocks
+from rawlsian._rows.opening import BLOCK_SIZE, as_blocks
 
 N_COLUMNS, N_CLUSTERS, N_GROUPS = 40, 10, 2
 CHUNK = 500_000

@@ -36,8 +36,7 @@ def samples():
 
 def start_of(sample, n_clusters):
     """Labels of the paper's start, or of the plain utilitarian one."""
-    from rawlsian.study import beyond as _beyond
-    from rawlsian.study import stages as _stages
+    from rawlsian.study import beyond as _beyond, stages as _stages
 
     explored = _stages.explore(sample, n_clusters, 5000)
     start = explored.starts[_beyond.start_of(explored)]
@@ -57,7 +56,7 @@ SOLVERS = {"mean": "mean centers", "free": "free centers"}
 def bench_samples(n_clusters):
     """Gap closed on Adult samples with the paper's split."""
     from rawlsian import FairLloyd, RawlsianKMeans, group_bound, traverse
-    from rawlsian._search.fair import N_INIT, enough_crossings
+    from rawlsian._search.crossing import N_INIT, enough_crossings
 
     methods = [*WALKS, *SOLVERS]
     lowest, seconds, steps = ({name: [] for name in methods} for _ in range(3))
@@ -189,10 +188,10 @@ def bench_groups():
 
 def bench_small():
     """How often the optimum is found on small random data, by brute force."""
-    from cases import make_case
     from rawlsian import RawlsianKMeans, proved_bound
     from rawlsian._search.leximin import leximin_centers
-    from test_kmeans import costs_of, partitions
+    from support.brute_force import costs_of, partitions
+    from support.cases import make_case
 
     def least(case, labels, centers):
         if centers == "mean":

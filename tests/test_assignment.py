@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from cases import cases, make_case, spread
-from rawlsian._core import assignment as _assignment
-from rawlsian._core import problem as _problem
+from rawlsian._core import assignment as _assignment, problem as _problem
 from rawlsian._core.assignment import Assignment
+from support.cases import cases, make_case, spread
 
 
 @given(case=cases())

@@ -6,11 +6,9 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from cases import cases
-from rawlsian._outofcore import block_sums as _block_sums
+from rawlsian._outofcore import block_sums
 from rawlsian._outofcore.fit import Means, _promise
 from rawlsian._outofcore.placing import (
     Rule,
@@ -21,6 +19,7 @@ from rawlsian._outofcore.placing import (
     rounded,
     sums_of,
 )
+from support.cases import cases
 
 
 def codes(case):
@@ -62,7 +61,7 @@ def test_sums_do_not_depend_on_how_rows_are_cut(values, data):
     def total(part):
         pair = np.zeros((2, 1))
         for value in part:
-            pair[0, 0], pair[1, 0] = _block_sums.add(pair[0, 0], pair[1, 0], value)
+            pair[0, 0], pair[1, 0] = block_sums.add(pair[0, 0], pair[1, 0], value)
         return pair
 
     whole = total(values)
@@ -187,9 +186,9 @@ def test_promises_are_what_the_moves_would_cost_one_at_a_time(case):
 @given(cases())
 def test_the_first_number_that_is_not_finite_is_found(case):
     X, room = case.X.copy(), np.zeros((2, case.X.shape[1]))
-    assert _block_sums.look_at(X, room[0], room[1]) == (-1, -1)
+    assert block_sums.look_at(X, room[0], room[1]) == (-1, -1)
     X[-1, -1] = np.nan
-    assert _block_sums.look_at(X, room[0], room[1]) == (len(X) - 1, X.shape[1] - 1)
+    assert block_sums.look_at(X, room[0], room[1]) == (len(X) - 1, X.shape[1] - 1)
 
 
 def test_sums_of_nothing_are_nothing():
@@ -214,7 +213,7 @@ def test_the_rule_puts_a_light_row_where_it_adds_least_to_the_weighted_cost(case
         changes = []
         for h in range(n_groups):
             d = x - means.centers[c]
-            change, _ = _block_sums.entry_costs(
+            change, _ = block_sums.entry_costs(
                 w, means.mass[c], means.counts[c, h], d @ d, d @ means.excess[c, h],
                 h == g,
             )  # fmt: skip

@@ -20,17 +20,7 @@ from rawlsian import (
     open_blocks,
     traverse,
 )
-
-FEW = {"n_init": 3, "n_crossings": 2, "random_state": 0}
-
-
-def people(n=3000, d=4, seed=0):
-    """Rows of two groups, one of which is spread wider."""
-    rng = np.random.default_rng(seed)
-    groups = np.where(rng.random(n) < 0.3, "b", "a")
-    X = rng.normal(size=(n, d)) * np.where(groups == "b", 1.5, 1.0)[:, None]
-    X[:, 0] += 4 * rng.integers(0, 3, n)
-    return X, groups
+from support.people import FEW, people
 
 
 @pytest.fixture(scope="module")

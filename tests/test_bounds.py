@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cases import make_case
 from rawlsian import RawlsianKMeans, group_bound, proved_bound
-from rawlsian._search.fair import FairRuns
-from rawlsian.bounds import bound
-from rawlsian.bounds import relaxation as _relaxation
-from rawlsian.bounds import triangle_cuts as _cuts
-from test_kmeans import least_cost_of_any_partition, partitions
+from rawlsian._search.fair_lloyd import FairRuns
+from rawlsian.bounds import bound, relaxation as _relaxation, triangle_cuts as _cuts
+from support.brute_force import least_cost_of_any_partition, partitions
+from support.cases import make_case
 
 
 @pytest.mark.parametrize("k", [1, 2, 3])

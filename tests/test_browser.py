@@ -11,9 +11,9 @@ import shutil
 import numpy as np
 import pytest
 
-from pages import make_page
 from rawlsian._tables.write import as_cell
 from rawlsian.report import Attribute, page_html
+from support.pages import make_page
 
 NO_BROWSER = "no Chromium: apt-get install chromium (Debian) or set RAWLSIAN_CHROMIUM"
 NAMES = ("chromium", "chromium-browser", "google-chrome")

@@ -28,7 +28,7 @@ from rawlsian import (
     traverse,
 )
 from rawlsian._rows import dask as rawlsian_dask
-from test_blocks import people
+from support.people import people
 
 # A connection that is closed while a worker is killed, and ports that are taken.
 pytestmark = [

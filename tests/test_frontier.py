@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cases import make_case
 from rawlsian import RawlsianKMeans, frontier, plot_trajectory
+from support.cases import make_case
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
-from cases import make_case
 from rawlsian import (
     RawlsianKMeans,
     RawlsianPostprocessor,
@@ -14,6 +13,7 @@ from rawlsian import (
     kmeans_restarts,
     proved_bound,
 )
+from support.cases import make_case
 
 
 def fit(estimator, case):

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 import sklearn
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
-from scipy.optimize import brentq, minimize, minimize_scalar
+from hypothesis import assume, given, settings, strategies as st
+from scipy.optimize import brentq, minimize
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from cases import NICE, cases, make_case
 from rawlsian import FairLloyd, RawlsianKMeans, group_utilities, traverse
 from rawlsian._core.problem import Problem
 from rawlsian._estimators import kmeans as _kmeans
-from rawlsian._search import fair as _fair
-from rawlsian._search.fair import FairRuns
+from rawlsian._search.crossing import random_centers
+from rawlsian._search.fair_lloyd import FairRuns
+from support.brute_force import least_cost_of_any_partition, partitions
+from support.cases import NICE, cases, make_case
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -202,7 +200,7 @@ def test_the_best_run_is_the_one_with_the_lowest_largest_cost(golden):
 
     problem = Problem.from_arrays(golden.X, golden.sex)
     rng = np.random.RandomState(0)
-    init = _fair.random_centers(problem, 30, 5, rng)
+    init = random_centers(problem, 30, 5, rng)
     objectives = FairRuns(problem, 300).run(init).objectives
     assert fitted.group_costs_.max() == pytest.approx(objectives.min(), rel=1e-9)
 
@@ -210,7 +208,7 @@ def test_the_best_run_is_the_one_with_the_lowest_largest_cost(golden):
 def test_runs_are_not_chosen_by_the_rules_of_public_versions():
     # Some keep a run only if it is better for every group; some go by the sum of costs.
     case = make_case(2, 30, 3, 3)
-    init = _fair.random_centers(case.problem, 10, 3, np.random.RandomState(0))
+    init = random_centers(case.problem, 10, 3, np.random.RandomState(0))
     costs = FairRuns(case.problem, 300).run(init).costs
     kept = costs[0]
     for run_costs in costs[1:]:
@@ -275,7 +273,7 @@ def test_a_run_goes_on_after_a_cluster_was_founded_anew():
 def test_a_run_above_the_ceiling_is_given_up(golden):
     problem = Problem.from_arrays(golden.X, golden.sex)
     runs = FairRuns(problem, 300)
-    init = _fair.random_centers(problem, 8, 5, np.random.RandomState(0))
+    init = random_centers(problem, 8, 5, np.random.RandomState(0))
 
     whole, given_up = runs.run(init), runs.run(init, patience=2, ceiling=0.0)
 
@@ -295,13 +293,6 @@ def test_a_center_that_nobody_is_near_goes_to_the_row_that_costs_most():
 # --- The search ---
 
 
-def partitions(n, k):
-    """Every way to give n rows to k clusters, up to their names, none empty."""
-    for labels in itertools.product(range(k), repeat=n):
-        if list(dict.fromkeys(labels)) == list(range(k)):
-            yield np.array(labels)
-
-
 @pytest.mark.parametrize("k", [2, 3])
 def test_on_small_data_the_search_finds_what_brute_force_does(k):
     n_found = 0
@@ -314,46 +305,6 @@ def test_on_small_data_the_search_finds_what_brute_force_does(k):
         n_found += fitted.group_costs_.max() <= best * (1 + 1e-6) + 1e-9
 
     assert n_found == 20
-
-
-def least_cost_of_any_partition(case, k):
-    """What brute force finds for two groups and free centers."""
-    best = np.inf
-    for labels in partitions(len(case.X), k):
-        best = min(best, least_cost_of_two_groups(case, labels, best))
-    return best
-
-
-def least_cost_of_two_groups(case, labels, known):
-    """The largest of sum_g lambda_g cost_g, in which it is concave, if below known.
-
-    In a cluster with shares a and b of the two groups, whose means are D apart
-    (squared), the best center costs l a (1 - l) b D / (l a + (1 - l) b) besides what
-    the groups cost at their own means.
-    """
-    base, terms = np.zeros(2), []
-    for c in range(labels.max() + 1):
-        shares, means = [], []
-        for g in range(2):
-            rows = case.X[(labels == c) & (case.groups == g)]
-            shares.append(len(rows) / (case.groups == g).sum())
-            means.append(rows.mean(axis=0) if len(rows) else np.zeros(case.X.shape[1]))
-            base[g] += ((rows - means[g]) ** 2).sum() / (case.groups == g).sum()
-        terms.append((*shares, ((means[0] - means[1]) ** 2).sum()))
-    a, b, apart = np.array(terms).T
-
-    def dual(share):
-        mass = np.maximum(share * a + (1 - share) * b, 1e-300)
-        between = share * a * (1 - share) * b * apart / mass
-        return share * base[0] + (1 - share) * base[1] + between.sum()
-
-    if dual(0.5) >= known:  # and the largest is no lower
-        return known
-    solved = minimize_scalar(
-        lambda share: -dual(share), bounds=(1e-9, 1 - 1e-9), method="bounded",
-        options={"xatol": 1e-12},
-    )  # fmt: skip
-    return max(-solved.fun, dual(0), dual(1))  # the ends are left out by it
 
 
 def test_the_search_does_better_than_as_many_independent_starts(golden):

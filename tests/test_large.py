@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import sklearn
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sklearn.cluster import DBSCAN, KMeans
 from sklearn.mixture import GaussianMixture
 
-from cases import cases
 from rawlsian import (
     PassStep,
     RawlsianKMeans,
@@ -22,7 +20,8 @@ from rawlsian import (
     traverse,
 )
 from rawlsian._outofcore.problem import LargeProblem
-from test_blocks import FEW, people
+from support.cases import cases
+from support.people import FEW, people
 
 
 def three_groups(n, seed=0):

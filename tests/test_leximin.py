@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from cases import cases, make_case
 from rawlsian import FairLloyd, RawlsianKMeans, load_adult
-from rawlsian._search.fair import FairRuns, Solutions
+from rawlsian._search.fair_lloyd import FairRuns, Solutions
 from rawlsian._search.leximin import is_better, leximin_best, leximin_centers
-from reference import all_assignments
+from support.cases import cases, make_case
+from support.reference import all_assignments
 
 # a is worst off wherever its center is; b and c share the other cluster.
 X = np.array([0.0, 4, 10, 10, 12, 12, 12])[:, None]

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from cases import NICE, cases, make_case
 from rawlsian import (
     R1,
     AnyOf,
@@ -19,8 +18,9 @@ from rawlsian import (
     select,
     traverse,
 )
-from rawlsian._search.fair import FairRuns
+from rawlsian._search.fair_lloyd import FairRuns
 from rawlsian._search.partitions import best_partitions, improved
+from support.cases import NICE, cases, make_case
 
 
 def the_proposal(operator, assignment):

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
-from cases import NICE, UGLY, WEIGHTS, cases, is_same_partition, make_case
 from rawlsian import (
     R1,
     R2,
@@ -23,6 +21,7 @@ from rawlsian._core.assignment import Assignment
 from rawlsian._core.problem import Problem
 from rawlsian.operators import r1_r2 as _r1_r2
 from rawlsian.operators.compositions import get_operator
+from support.cases import NICE, UGLY, WEIGHTS, cases, is_same_partition, make_case
 
 OPERATORS = ["R1", "R2", "R1+R2", "R2-exhaustive"]
 

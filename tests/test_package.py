@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -60,7 +61,7 @@ def test_importing_everything_compiles_nothing():
 def test_no_compiled_function_calls_one_of_another_file():
     # Numba's cache would not notice when that one changes.
     files = (Path(rawlsian.__file__).parent).rglob("*.py")
-    compiled_files = [path for path in files if "@_njit" in path.read_text()]
+    compiled_files = [path for path in files if "@njit" in path.read_text()]
     names = [".".join(path.with_suffix("").parts[-2:]) for path in compiled_files]
     modules = [importlib.import_module(f"rawlsian.{name}") for name in names]
     assert len(modules) == 7
@@ -103,3 +104,10 @@ def test_without_a_writable_cache_it_compiles_each_time():
     )
 
     assert run(program) == "[1. 1.]"
+
+
+def test_no_test_module_imports_another():
+    folder = Path(__file__).parent
+    imports = re.compile(r"^\s*(?:from|import) (?:tests\.)?(test_\w+|conftest)", re.M)
+
+    assert [p.name for p in folder.glob("*.py") if imports.search(p.read_text())] == []

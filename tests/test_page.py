@@ -11,14 +11,12 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from pages import make_page, make_way
-from rawlsian.report import Attribute, Way, page_html
-from rawlsian.report import labels as _labels
+from rawlsian.report import Attribute, Way, labels as _labels, page_html
 from rawlsian.report.charts import page_charts
 from rawlsian.report.data import page_data
+from support.pages import make_page, make_way
 
 HOSTILE = "<script>window.hacked = 1</script>"
 

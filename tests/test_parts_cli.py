@@ -17,9 +17,7 @@ from typer.testing import CliRunner
 
 from rawlsian._rows.dask import ClusterError
 from rawlsian._support.files import WriteError, write_folder
-from rawlsian._tables import engines as _engines
-from rawlsian._tables import large as _large
-from rawlsian._tables import parts as _parts
+from rawlsian._tables import engines as _engines, large as _large, parts as _parts
 from rawlsian._tables.errors import TableError
 from rawlsian._tables.folder import names_of
 from rawlsian.cli import app

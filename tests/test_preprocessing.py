@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy import sparse
 from sklearn.compose import make_column_selector
 from sklearn.utils.estimator_checks import parametrize_with_checks

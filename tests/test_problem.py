@@ -7,8 +7,8 @@ from dataclasses import fields
 import numpy as np
 from hypothesis import assume, given
 
-from cases import cases
 from rawlsian._core.problem import Problem
+from support.cases import cases
 
 
 def assert_same(problem, other):

@@ -7,14 +7,13 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sklearn.cluster import KMeans
 
-from cases import NICE, UGLY, cases, is_same_partition, make_case, spread
 from rawlsian import group_utilities, kmeans_restarts
 from rawlsian._search import restarts as _restarts
-from reference import lloyd
+from support.cases import NICE, UGLY, cases, is_same_partition, make_case, spread
+from support.reference import lloyd
 
 SEEDS = st.integers(0, 2**32 - 1)
 

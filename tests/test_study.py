@@ -15,7 +15,6 @@ import pytest
 from hypothesis import assume, given, settings
 from typer.testing import CliRunner
 
-from cases import NICE, cases, make_case
 from rawlsian import (
     StudyConfig,
     __version__,
@@ -27,10 +26,13 @@ from rawlsian import (
 from rawlsian.__main__ import main
 from rawlsian.cli import app
 from rawlsian.operators.r1_r2 import admitted_pairs, admitted_singles
-from rawlsian.study import claims as _claims
-from rawlsian.study import figures as _figures
-from rawlsian.study import report as _report
-from rawlsian.study import stages as _stages
+from rawlsian.study import (
+    claims as _claims,
+    figures as _figures,
+    report as _report,
+    stages as _stages,
+)
+from support.cases import NICE, cases, make_case
 
 ROOT = Path(__file__).parent.parent
 QUICK = ["study", "--runs", "300", "--samples", "3"]

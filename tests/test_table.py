@@ -14,8 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from rawlsian import UnitDistanceEncoder
 from rawlsian._tables.columns import Roles, Unused, Used, as_category, look_at, sort_out

@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from cases import NICE, cases, is_same_partition, make_case
 from rawlsian import Assignment, Proposals, group_utilities, operators, traverse
-from rawlsian._core import assignment as _assignment
-from rawlsian._core import problem as _problem
+from rawlsian._core import assignment as _assignment, problem as _problem
 from rawlsian._core.problem import Problem
 from rawlsian._support import threads as _threads
 from rawlsian.operators import r1_r2 as _r1_r2
-from reference import Reference, all_assignments
+from support.cases import NICE, cases, is_same_partition, make_case
+from support.reference import Reference, all_assignments
 
 OPERATORS = ["R1", "R2", "R1+R2", "R2-exhaustive"]
 EVERY_OPERATOR = [*OPERATORS, "batch", "relocate", "rawls"]

@@ -15,7 +15,7 @@ from rawlsian._core.assignment import Assignment
 from rawlsian._core.problem import MaxDistance, Problem
 from rawlsian._outofcore.audit import Served, served
 from rawlsian._outofcore.problem import LargeProblem
-from rawlsian._rows.blocks import as_blocks, refuse_blocks
+from rawlsian._rows.opening import as_blocks, refuse_blocks
 
 __all__ = [
     "Audit",

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rawlsian._core import cluster_sums as _sums
-from rawlsian._core import move_costs as _kernels
+from rawlsian._core import cluster_sums, move_costs
 from rawlsian._core.problem import ROWS_A_THREAD, Problem, check_labels
 from rawlsian._support.threads import run_in_chunks
 
@@ -125,7 +124,7 @@ class Assignment:
         examples, targets = _whole_numbers(examples), _whole_numbers(targets)
         self._check_moves(examples, targets)
         problem, sources = self.problem, np.empty_like(targets)
-        _sums.reassign(
+        cluster_sums.reassign(
             problem.X, problem.shift, problem.norms, problem.weights, problem.groups,
             examples, targets, self.labels, self.members, self.counts, self._sums,
             self._squares, self._is_changed, sources,
@@ -155,12 +154,12 @@ class Assignment:
             array.copy() for array in (self.counts, self._sums, self._squares)
         )
         is_changed, utilities = self._is_changed.copy(), np.empty_like(self.utilities)
-        _sums.reassign(
+        cluster_sums.reassign(
             problem.X, problem.shift, problem.norms, problem.weights, problem.groups,
             examples, targets, self.labels.copy(), self.members.copy(), counts, sums,
             squares, is_changed, np.empty_like(targets),
         )  # fmt: skip
-        _sums.summarise(
+        cluster_sums.summarise(
             counts, sums, squares, problem.group_sizes, problem.max_distance,
             is_changed, self.mass.copy(), self.mean_norms.copy(),
             self.mean_dots.copy(), self.costs.copy(), utilities,
@@ -170,7 +169,7 @@ class Assignment:
     def recompute(self) -> None:
         """Sum everything up afresh, which takes away accumulated rounding."""
         problem = self.problem
-        _sums.accumulate(
+        cluster_sums.accumulate(
             problem.X, problem.shift, problem.norms, problem.weights, problem.groups,
             self.labels, self.members, self.counts, self._sums, self._squares,
         )  # fmt: skip
@@ -190,7 +189,7 @@ class Assignment:
                 f"cannot move examples of shape {examples.shape} to targets of shape "
                 f"{targets.shape}; give two lists of the same length."
             )
-        move, fault = _sums.fault_in_moves(
+        move, fault = cluster_sums.fault_in_moves(
             examples, targets, self.labels, self.problem.weights, self.members
         )
         if fault:
@@ -200,7 +199,7 @@ class Assignment:
             )
 
     def _summarise(self) -> None:
-        _sums.summarise(
+        cluster_sums.summarise(
             self.counts, self._sums, self._squares, self.problem.group_sizes,
             self.problem.max_distance, self._is_changed, self.mass,
             self.mean_norms, self.mean_dots, self.costs, self.utilities,
@@ -220,7 +219,7 @@ class Assignment:
 
     def _fill_products(self) -> None:
         X, shift = self.problem.X, self.problem.shift
-        self._for_rows(_kernels.fill_products, X, shift, self._sums, self._products)
+        self._for_rows(move_costs.fill_products, X, shift, self._sums, self._products)
 
     def _update_products(
         self,
@@ -234,7 +233,7 @@ class Assignment:
             self._fill_products()
             return
         self._for_rows(
-            _kernels.update_products, problem.X, problem.columns, problem.shift,
+            move_costs.update_products, problem.X, problem.columns, problem.shift,
             problem.weights, problem.groups, examples, sources, targets, self._products,
         )  # fmt: skip
 
@@ -242,7 +241,7 @@ class Assignment:
         """Costs of leaving and entering the clusters marked as changed."""
         problem = self.problem
         self._for_rows(
-            _kernels.toggle_costs, problem.norms, problem.weights, problem.groups,
+            move_costs.toggle_costs, problem.norms, problem.weights, problem.groups,
             self.labels, self.members, self.counts, self.mass, self.mean_norms,
             self.mean_dots, self._products, self._is_changed, self._toggle,
         )  # fmt: skip

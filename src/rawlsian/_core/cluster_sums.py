@@ -4,18 +4,18 @@ Letters as in the paper: row i has group g, weight w and sits in cluster c. Rows
 read as x = X[i] - shift. Per group and cluster we keep counts n = sum w, sums
 S = sum w x, squares Q = sum w |x|^2; per cluster mass N = sum_g n, mean m = S / N.
 
-Sums run in one fixed order, as in ``_kernels``. Numba's cache looks at the file of a
+Sums run in one fixed order, as in ``move_costs``. Numba's cache looks at the file of a
 function only, so that no compiled function of another file is called.
 """
 
 import numpy as np
 
-from rawlsian._core.move_costs import _njit
+from rawlsian._support.compile import njit
 
 # --- Rows ---
 
 
-@_njit
+@njit
 def column_moments(X, weights):
     """Weighted mean and variance of each column of X."""
     n_samples, n_features = X.shape
@@ -31,7 +31,7 @@ def column_moments(X, weights):
     return mean, variance / total
 
 
-@_njit
+@njit
 def squared_norms(X, shift, norms, start, stop):
     """norms[i] = |X[i] - shift|^2.  OUT: norms[start:stop]."""
     for i in range(start, stop):
@@ -42,7 +42,7 @@ def squared_norms(X, shift, norms, start, stop):
         norms[i] = total
 
 
-@_njit
+@njit
 def nearest_centers(X, centers, labels, distances, start, stop):
     """Nearest center of each row from start to stop; ties go to the lower.
 
@@ -62,7 +62,7 @@ def nearest_centers(X, centers, labels, distances, start, stop):
 # --- Statistics ---
 
 
-@_njit
+@njit
 def add_row(
     X, shift, norms, weights, groups, i, c, sign, members, counts, sums, squares
 ):
@@ -80,7 +80,7 @@ def add_row(
         sums[c, g, j] += w * (X[i, j] - shift[j])
 
 
-@_njit
+@njit
 def accumulate(
     X, shift, norms, weights, groups, labels, members, counts, sums, squares
 ):
@@ -96,7 +96,7 @@ def accumulate(
         )
 
 
-@_njit
+@njit
 def fault_in_moves(examples, targets, labels, weights, members):
     """Position of the first move that may not be made and why, or (-1, 0).
 
@@ -124,7 +124,7 @@ def fault_in_moves(examples, targets, labels, weights, members):
     return -1, 0
 
 
-@_njit
+@njit
 def reassign(
     X, shift, norms, weights, groups, examples, targets,
     labels, members, counts, sums, squares, is_changed, sources,
@@ -151,7 +151,7 @@ def reassign(
         )  # fmt: skip
 
 
-@_njit
+@njit
 def summarise(
     counts, sums, squares, group_sizes, max_distance, is_changed,
     mass, mean_norms, mean_dots, costs, utilities,

@@ -1,8 +1,8 @@
 """What moves cost and which of them are best, compiled.
 
 Arrays and scalars in; each function says which arguments it writes. Letters are those
-of ``_sums``, from which all of this follows: row i, group g, cluster c, weight w,
-x = X[i] - shift, counts n, sums S, squares Q, mass N and mean m.
+of ``cluster_sums``, from which all of this follows: row i, group g, cluster c,
+weight w, x = X[i] - shift, counts n, sums S, squares Q, mass N and mean m.
 
 Reductions run in one fixed order and nothing is reordered (no fastmath), so results
 do not depend on how rows are shared out among threads; and equal rows get equal bits,
@@ -10,29 +10,22 @@ so that ties between them are decided by index.
 
 Numba's cache looks at the file of a function only: compiled code that had inlined a
 kernel of another file would stay stale when that one changed. So no compiled function
-calls one of another file, here or anywhere.
+calls one of another file, here or anywhere. That
+makes this file longer than 500 lines.
 """
 
-import numba
 import numpy as np
+
+from rawlsian._support.compile import njit
 
 # Rows at a time where a kernel needs room for each row: it stays in the cache.
 ROWS_A_TILE = 4096
 
 
-def _njit(function):
-    """Compile lazily; keep the machine code where a folder can be written."""
-    options = {"nogil": True, "error_model": "numpy"}
-    try:
-        return numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # numba finds no writable cache folder
-        return numba.njit(**options)(function)
-
-
 # --- Rows ---
 
 
-@_njit
+@njit
 def nonzero_entries(X, shift, i, columns, values):
     """Write the non-zero entries of X[i] - shift and return how many there are.
 
@@ -49,7 +42,7 @@ def nonzero_entries(X, shift, i, columns, values):
     return n_nonzero
 
 
-@_njit
+@njit
 def dot(X, shift, i, columns, values, n_nonzero):
     """(X[i] - shift) . v, where v is given by its non-zero entries."""
     total = 0.0
@@ -62,7 +55,7 @@ def dot(X, shift, i, columns, values, n_nonzero):
 # --- Products P[c, g, i] = x . S[c, g] ---
 
 
-@_njit
+@njit
 def fill_products(X, shift, sums, products, start, stop):
     """products[c, g, i] = x . S[c, g].  OUT: products[:, :, start:stop]."""
     n_clusters, n_groups, _ = products.shape
@@ -86,7 +79,7 @@ def fill_products(X, shift, sums, products, start, stop):
                 products[c, g, i] = row[c * n_groups + g]
 
 
-@_njit
+@njit
 def products_with_row(
     X, columns_of_X, shift, columns, values, n_nonzero, start, stop, out
 ):  # fmt: skip
@@ -107,7 +100,7 @@ def products_with_row(
             out[i] += column[i] * value
 
 
-@_njit
+@njit
 def update_products(
     X, columns_of_X, shift, weights, groups, examples, sources, targets, products,
     start, stop,
@@ -136,7 +129,7 @@ def update_products(
 # --- What one row's entering or leaving a cluster costs each group ---
 
 
-@_njit
+@njit
 def toggle_cluster(
     c, norms, weights, groups, labels, members, counts, mass, mean_norms, mean_dots,
     products, toggle, start, stop,
@@ -181,7 +174,7 @@ def toggle_cluster(
                 toggle[c, :, start + i] = np.inf
 
 
-@_njit
+@njit
 def toggle_costs(
     norms, weights, groups, labels, members, counts, mass, mean_norms, mean_dots,
     products, is_changed, toggle, start, stop,
@@ -207,7 +200,7 @@ def toggle_costs(
 # cut into chunks does not matter.
 
 
-@_njit
+@njit
 def judge(proposed, j, utilities, tolerance):
     """Whether proposal j is admitted, and whether it harms no group."""
     lowest = utilities[0]
@@ -220,7 +213,7 @@ def judge(proposed, j, utilities, tolerance):
     return is_admitted, is_harmless
 
 
-@_njit
+@njit
 def next_limit(limit, slack, keep_all, change, is_harmless):
     """Limit on the change in total cost, now that one with this change was found.
 
@@ -235,13 +228,13 @@ def next_limit(limit, slack, keep_all, change, is_harmless):
     return min(limit, change + slack)
 
 
-@_njit
+@njit
 def doubled(array):
     """The array with twice the room."""
     return np.concatenate((array, np.empty_like(array)))
 
 
-@_njit
+@njit
 def best_in_rows(labels, toggle, lag, start, stop):
     """Lowest change in total cost among a row's moves that help group lag.
 
@@ -263,7 +256,7 @@ def best_in_rows(labels, toggle, lag, start, stop):
     return best
 
 
-@_njit
+@njit
 def single_moves(
     labels, utilities, group_sizes, tolerance, toggle, keep_all, start, stop
 ):  # fmt: skip
@@ -299,7 +292,7 @@ def single_moves(
     return found[:n_found], out[:n_found]
 
 
-@_njit
+@njit
 def enter_cluster(
     c, w, x, first, dots, norms, weights, groups, labels,
     members, counts, mass, mean_norms, mean_dots, products, toggle,
@@ -333,7 +326,7 @@ def enter_cluster(
     )  # fmt: skip
 
 
-@_njit
+@njit
 def restore_cluster(
     c, first, from_members, from_counts, from_mass, from_norms, from_dots,
     from_products, from_toggle, members, counts, mass, mean_norms, mean_dots,
@@ -354,7 +347,7 @@ def restore_cluster(
             toggle[c, g, y] = from_toggle[c, g, y]
 
 
-@_njit
+@njit
 def pair_moves(
     X, shift, examples, norms, weights, groups, labels, members, counts, mass,
     mean_norms, mean_dots, products, toggle, utilities, group_sizes, tolerance,
@@ -426,7 +419,7 @@ def pair_moves(
     return found[:n_found], out[:n_found]
 
 
-@_njit
+@njit
 def pairing_costs(
     norms, weights, labels, mass, mean_norms, products, toggle, examples, targets,
     costs, saved,
@@ -461,7 +454,7 @@ def pairing_costs(
             saved[move] = (reached + (distances[B, i] + reach[B]) ** 2) / room
 
 
-@_njit
+@njit
 def promising_pairs(
     X, shift, norms, weights, groups, labels, members, counts, mass, mean_norms,
     mean_dots, products, toggle, utilities, group_sizes, tolerance, examples, targets,
@@ -526,7 +519,7 @@ def promising_pairs(
     return found[:n_found], out[:n_found]
 
 
-@_njit
+@njit
 def overall_utilities(utilities, shares):
     """Sum over groups of share times utility, summed as in best_proposal."""
     overall = np.zeros(utilities.shape[0])
@@ -536,7 +529,7 @@ def overall_utilities(utilities, shares):
     return overall
 
 
-@_njit
+@njit
 def best_proposal(proposed, utilities, shares, tolerance):
     """Index of the best proposal in the paper's order of preference, or -1.
 

@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.utils import check_array
 
-from rawlsian._core import cluster_sums as _sums
-from rawlsian._rows.blocks import as_blocks
+from rawlsian._core import cluster_sums
 from rawlsian._rows.groups import encode_groups, frame_columns, refuse_mask
+from rawlsian._rows.opening import as_blocks
 from rawlsian._support.threads import run_in_chunks
 
 MaxDistance = float | Literal["auto"]
@@ -129,14 +129,16 @@ class Problem:
                 f"sample_weight gives group {name!r} a total weight of 0, so that its "
                 "mean utility is undefined; drop its rows or give them weight."
             )
-        mean, variance = _sums.column_moments(X, weights)
+        mean, variance = cluster_sums.column_moments(X, weights)
         delta = check_max_distance(max_distance, X.min(axis=0), X.max(axis=0))
         refuse_overflow(float(variance.sum()) + delta)
         # Columns near the origin stay as they are: their zeros save work.
         shift = np.where(mean**2 > 4 * variance, mean, 0.0)
         norms = np.empty(len(X))
         run_in_chunks(
-            lambda start, stop: _sums.squared_norms(X, shift, norms, start, stop),
+            lambda start, stop: cluster_sums.squared_norms(
+                X, shift, norms, start, stop
+            ),
             len(X),
             smallest_chunk=ROWS_A_THREAD,
         )

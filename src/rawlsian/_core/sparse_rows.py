@@ -11,10 +11,10 @@ another file is called.
 
 import numpy as np
 
-from rawlsian._core.move_costs import _njit
+from rawlsian._support.compile import njit
 
 
-@_njit
+@njit
 def count_entries(X, shift, rows, ends):
     """Where the entries of each row of X[rows] - shift end.  OUT: ends."""
     ends[0] = 0
@@ -26,7 +26,7 @@ def count_entries(X, shift, rows, ends):
         ends[i + 1] = ends[i] + n_entries + n_entries % 2
 
 
-@_njit
+@njit
 def list_entries(X, shift, rows, order, ends, columns, values, shared):
     """The entries of X[rows] - shift, those of a row with its columns in this order.
 
@@ -56,7 +56,7 @@ def list_entries(X, shift, rows, order, ends, columns, values, shared):
             before += 2
 
 
-@_njit
+@njit
 def distinct_rows(draws, rows):
     """Turn draws[run, t] from 0 to n - t - 1 into different rows from 0 to n - 1.
 

@@ -20,6 +20,8 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rawlsian._core.assignment import Assignment
+from rawlsian._core.nearest import group_means, nearest
+from rawlsian._core.parameters import check_count, check_n_clusters, random_state_of
 from rawlsian._core.problem import MaxDistance, Problem, clear_errors_of_x, warn_of_y
 from rawlsian._estimators.gap import WhichBound, check_which_bound, forget_gap, tell_gap
 from rawlsian._estimators.traverse import traverse
@@ -32,23 +34,18 @@ from rawlsian._outofcore.fit import (
 )
 from rawlsian._outofcore.placing import Rule, distances_of_blocks, nearest_of_blocks
 from rawlsian._outofcore.problem import MAX_PASSES, LargeProblem, Sample
-from rawlsian._rows.blocks import Blocks, as_blocks
-from rawlsian._search.fair import (
-    MAX_ITER,
+from rawlsian._rows.blocks import Blocks
+from rawlsian._rows.opening import as_blocks
+from rawlsian._search.crossing import (
     N_INIT,
     Callback,
-    FairRuns,
-    Solutions,
     enough_crossings,
-    group_means,
-    nearest,
-    random_state_of,
     search,
     thorough_search,
 )
+from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns, Solutions
 from rawlsian._search.leximin import is_better, leximin_best
 from rawlsian._search.partitions import best_partitions, improved
-from rawlsian._search.restarts import check_count, check_n_clusters
 
 # Where centers are means, partitions that are improved.
 N_IMPROVED = 32

@@ -19,6 +19,7 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
+from rawlsian._core.parameters import random_state_of
 from rawlsian._core.problem import (
     MaxDistance,
     Problem,
@@ -30,8 +31,8 @@ from rawlsian._estimators.gap import WhichBound, check_which_bound, forget_gap, 
 from rawlsian._estimators.traverse import traverse
 from rawlsian._outofcore.problem import MAX_PASSES, LargeProblem, check_no_gap
 from rawlsian._outofcore.walk import LEAST_PASSES, check_walk, walk_on
-from rawlsian._rows.blocks import Blocks, Column, as_blocks
-from rawlsian._search.fair import random_state_of
+from rawlsian._rows.blocks import Blocks, Column
+from rawlsian._rows.opening import as_blocks
 from rawlsian.operators.compositions import get_operator
 from rawlsian.operators.proposals import Operator
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rawlsian._outofcore import block_sums as _block_sums
+from rawlsian._outofcore import block_sums
 from rawlsian._outofcore.fit import Means
 from rawlsian._outofcore.placing import add_up, rounded, sums_of
 from rawlsian._outofcore.problem import LargeProblem, check_no_gap
@@ -77,5 +77,5 @@ def _spread_of(
     X: Any, groups: Any, weights: Any, labels: Any, centers: Any, n_groups: int
 ) -> _Spread:
     spread = np.zeros((2, len(centers), n_groups, 4))
-    _block_sums.add_spread(X, groups, weights, labels, centers, spread)
+    block_sums.add_spread(X, groups, weights, labels, centers, spread)
     return _Spread(spread)

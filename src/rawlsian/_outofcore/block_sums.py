@@ -1,10 +1,10 @@
 """One pass over a block of rows, compiled: who is nearest to what, and the sums.
 
-Letters are those of ``_sums``: row i has group g and weight w, sits in cluster c and is
-read as x = X[i] - shift. X may be float32; every sum is of float64 numbers and keeps
-what each addition loses beside it (Knuth's two-sum), in an array of twice the length:
-``[0]`` the sum, ``[1]`` what it lost. So a sum has about twice the digits of a float
-whatever the order, and hardly depends on how rows were cut into blocks.
+Letters are those of ``cluster_sums``: row i has group g and weight w, sits in cluster c
+and is read as x = X[i] - shift. X may be float32; every sum is of float64 numbers and
+keeps what each addition loses beside it (Knuth's two-sum), in an array of twice the
+length: ``[0]`` the sum, ``[1]`` what it lost. So a sum has about twice the digits of a
+float whatever the order, and hardly depends on how rows were cut into blocks.
 
 Numba's cache looks at the file of a function only, so that no compiled function of
 another file is called.
@@ -12,13 +12,13 @@ another file is called.
 
 import numpy as np
 
-from rawlsian._core.move_costs import _njit
+from rawlsian._support.compile import njit
 
 # Rows that are compared with all centers at a time: their numbers stay in the cache.
 ROWS_A_TILE = 64
 
 
-@_njit
+@njit
 def add(total, lost, value):
     """Total + value, and what is lost in total by that."""
     after = total + value
@@ -26,7 +26,7 @@ def add(total, lost, value):
     return after, lost + ((total - (after - grown)) + (value - grown))
 
 
-@_njit
+@njit
 def transpose(X, start, n_rows, tile):
     """Rows from start as columns.  OUT: tile[:, :n_rows], the rest being zero."""
     for j in range(X.shape[1]):
@@ -36,7 +36,7 @@ def transpose(X, start, n_rows, tile):
             tile[j, r] = 0.0
 
 
-@_njit
+@njit
 def nearest_in_tile(tile, centers, offsets, scores, best, nearest):
     """The center with the lowest |x - center|^2 + offset; ties go to the lower.
 
@@ -56,7 +56,7 @@ def nearest_in_tile(tile, centers, offsets, scores, best, nearest):
             best[r] = scores[r] if scores[r] < best[r] else best[r]
 
 
-@_njit
+@njit
 def add_row(X, i, c, g, w, shift, members, counts, sums, squares):
     """Add row i to cluster c, or take it out (w < 0).
 
@@ -74,13 +74,13 @@ def add_row(X, i, c, g, w, shift, members, counts, sums, squares):
     )
 
 
-@_njit
+@njit
 def weight_of(weights, i):
     """The weight of row i; one weight alone is that of every row."""
     return weights[i] if weights.shape[0] > 1 else weights[0]
 
 
-@_njit
+@njit
 def nearest_rows(X, start, n_rows, centers, offsets, tile, scores, best, nearest):
     """The nearest center of each set for some rows.  OUT: best, nearest, by set."""
     transpose(X, start, n_rows, tile)
@@ -88,7 +88,7 @@ def nearest_rows(X, start, n_rows, centers, offsets, tile, scores, best, nearest
         nearest_in_tile(tile, centers[s], offsets[s], scores, best[s], nearest[s])
 
 
-@_njit
+@njit
 def room_for(centers):
     """A tile, scores, best and nearest."""
     n_sets, _, n_features = centers.shape
@@ -100,7 +100,7 @@ def room_for(centers):
     )
 
 
-@_njit
+@njit
 def assign_rows(
     X, groups, weights, centers, offsets, shift, members, counts, sums, squares, costs
 ):
@@ -127,7 +127,7 @@ def assign_rows(
                 )
 
 
-@_njit
+@njit
 def label_rows(X, groups, centers, offsets, labels):
     """The clusters that assign_rows puts rows in.  OUT: labels."""
     tile, scores, best, nearest = room_for(centers)
@@ -140,7 +140,7 @@ def label_rows(X, groups, centers, offsets, labels):
             labels[start + r] = nearest[s, r]
 
 
-@_njit
+@njit
 def add_rows(X, groups, weights, labels, shift, members, counts, sums, squares):
     """Sum up rows whose clusters are known.
 
@@ -154,7 +154,7 @@ def add_rows(X, groups, weights, labels, shift, members, counts, sums, squares):
             )
 
 
-@_njit
+@njit
 def look_at(X, lowest, highest):
     """Row and column of the first number that is not finite, or (-1, -1).
 
@@ -170,7 +170,7 @@ def look_at(X, lowest, highest):
     return -1, -1
 
 
-@_njit
+@njit
 def add_weights(groups, weights, members, sizes):
     """Count rows that have weight, and add it up.  OUT: members, sizes, by group."""
     for i in range(groups.shape[0]):
@@ -180,7 +180,7 @@ def add_weights(groups, weights, members, sizes):
             sizes[0, g], sizes[1, g] = add(sizes[0, g], sizes[1, g], w)
 
 
-@_njit
+@njit
 def add_spread(X, groups, weights, labels, centers, spread):
     """Sums of what tells how far the members of a group differ in what they cost.
 
@@ -205,7 +205,7 @@ def add_spread(X, groups, weights, labels, centers, spread):
 # --- Batches ---
 
 
-@_njit
+@njit
 def entry_costs(w, mass, count, norm, product, is_own):
     """Change of a group's cost when a row enters a cluster, and of everyone's.
 
@@ -220,7 +220,7 @@ def entry_costs(w, mass, count, norm, product, is_own):
     return change, w * mass / (mass + w) * norm
 
 
-@_njit
+@njit
 def step_on_ladder(value, n_steps, first):
     """Place of a positive number on a ladder, sixteen steps of which double it.
 
@@ -230,7 +230,7 @@ def step_on_ladder(value, n_steps, first):
     return min(max(place, 0), n_steps - 1)
 
 
-@_njit
+@njit
 def best_moves(
     X, groups, weights, labels, lag, means, mass, members, counts, excess, least_gain,
     least_loss, most_gain, n_steps, targets, steps,
@@ -289,7 +289,7 @@ def best_moves(
                 steps[i] = step_on_ladder(best_rate, n_steps, n_steps // 2)
 
 
-@_njit
+@njit
 def add_promises(
     X, groups, weights, labels, targets, steps, means, mass, counts, excess,
     n_moves, promised,
@@ -319,7 +319,7 @@ def add_promises(
             )
 
 
-@_njit
+@njit
 def add_moves(
     X, groups, weights, labels, targets, tiers, shift, members, counts, sums, squares
 ):

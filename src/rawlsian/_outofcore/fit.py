@@ -15,19 +15,19 @@ from numpy.typing import NDArray
 
 from rawlsian._core.assignment import Assignment
 from rawlsian._core.problem import Problem
-from rawlsian._outofcore import block_sums as _block_sums
+from rawlsian._outofcore import block_sums
 from rawlsian._outofcore.placing import Rule, Sums, add_up, assigned, rounded, sums_of
 from rawlsian._outofcore.problem import LargeProblem, Sample
 from rawlsian._rows.blocks import Column
-from rawlsian._search.fair import FairRuns, Solutions
+from rawlsian._search.fair_lloyd import FairRuns, Solutions
 from rawlsian._search.leximin import (
     fair_weights_of_sums,
     is_better,
     leximin_best,
     leximin_of_sums,
 )
-from rawlsian.operators.many_moves import Relocate
 from rawlsian.operators.proposals import select
+from rawlsian.operators.relocate import Relocate
 
 # A pass that lowers the largest mean cost by less than this share is the last.
 LEAST_GAIN = 1e-6
@@ -189,7 +189,7 @@ def rule_of_sample(sample: Problem, labels: NDArray[np.int32]) -> Rule:
         for _ in range(RENEWALS):
             rule = means.rule(group_weights)
             labels = np.empty(sample.n_samples, np.int32)
-            _block_sums.label_rows(
+            block_sums.label_rows(
                 sample.X, sample.groups, rule.centers, rule.offsets, labels
             )
             means = _means_of_sample(sample, labels, n_clusters)
@@ -327,11 +327,11 @@ def _promise(
     X: Any, groups: Any, weights: Any, labels: Any, *state: Any
 ) -> tuple[_Moves, Promises]:
     moves = _Moves(np.empty(len(X), np.int32), np.empty(len(X), np.int16))
-    _block_sums.best_moves(X, groups, weights, labels, *state, N_STEPS, *moves)
+    block_sums.best_moves(X, groups, weights, labels, *state, N_STEPS, *moves)
     _, means, mass, _, counts, excess, *_ = state
     n_steps, n_groups = 2 * N_STEPS, counts.shape[1]
     promises = Promises(np.zeros(n_steps, np.int64), np.zeros((2, n_steps, n_groups)))
-    _block_sums.add_promises(
+    block_sums.add_promises(
         X, groups, weights, labels, *moves, means, mass, counts, excess,
         promises.n_moves, promises.costs,
     )  # fmt: skip
@@ -363,7 +363,7 @@ def _changes(
     counts, squares, totals = (
         np.zeros(shape), np.zeros(shape), np.zeros((*shape, n_features)),
     )  # fmt: skip
-    _block_sums.add_moves(
+    block_sums.add_moves(
         X, groups, weights, labels, moves.targets, tiers, shift,
         members, counts, totals, squares,
     )  # fmt: skip

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics.pairwise import euclidean_distances
 
-from rawlsian._outofcore import block_sums as _block_sums
+from rawlsian._outofcore import block_sums
 from rawlsian._rows.blocks import Blocks
 
 
@@ -105,7 +105,7 @@ def assign(
     X: Any, groups: Any, weights: Any, rule: Rule, shift: Any, n_groups: int
 ) -> Sums:
     sums = Sums.zeros(rule.centers.shape[1], n_groups, X.shape[1])
-    _block_sums.assign_rows(
+    block_sums.assign_rows(
         X, groups, weights, rule.centers, rule.offsets, shift,
         sums.members, sums.counts, sums.sums, sums.squares, sums.costs,
     )  # fmt: skip
@@ -114,7 +114,7 @@ def assign(
 
 def label(X: Any, groups: Any, rule: Rule) -> NDArray[np.int32]:
     labels = np.empty(len(X), np.int32)
-    _block_sums.label_rows(X, groups, rule.centers, rule.offsets, labels)
+    block_sums.label_rows(X, groups, rule.centers, rule.offsets, labels)
     return labels
 
 
@@ -133,7 +133,7 @@ def sums_of(
 ) -> Sums:  # fmt: skip
     """Sums of a block whose clusters are known."""
     sums = Sums.zeros(n_clusters, n_groups, X.shape[1])
-    _block_sums.add_rows(
+    block_sums.add_rows(
         X, groups, weights, labels, shift,
         sums.members, sums.counts, sums.sums, sums.squares,
     )  # fmt: skip
@@ -166,7 +166,7 @@ def _distances(X: Any, centers: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _refuse_missing(X: Any) -> None:
     room = np.zeros(X.shape[1])
-    row, column = _block_sums.look_at(X, room, room.copy())
+    row, column = block_sums.look_at(X, room, room.copy())
     if row >= 0:
         raise ValueError(
             "X must be finite numbers, but holds NaN or infinity, first in column "

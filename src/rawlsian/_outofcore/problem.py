@@ -23,7 +23,7 @@ from rawlsian._core.problem import (
     refuse_overflow,
     refuse_text,
 )
-from rawlsian._outofcore import block_sums as _block_sums
+from rawlsian._outofcore import block_sums
 from rawlsian._outofcore.placing import Rule, Sums, add_up, assign, label, rounded
 from rawlsian._rows.blocks import Blocks, Column
 from rawlsian._rows.groups import (
@@ -34,7 +34,7 @@ from rawlsian._rows.groups import (
     merge_names,
     missing_groups,
 )
-from rawlsian._search.fair import Callback, PassStep
+from rawlsian._search.crossing import Callback
 
 # Rows of the sample on which clusters are searched: at least so many, or so many for
 # each cluster, half of that for each group, up to a limit.
@@ -53,6 +53,23 @@ _ONE_AT_A_TIME = threading.Lock()
 
 # Passes over all rows, unless a user says otherwise.
 MAX_PASSES = 30
+
+
+class PassStep(NamedTuple):
+    """What a callback is told after a pass over rows in blocks.
+
+    Attributes
+    ----------
+    n_passes, max_passes : int
+        Number of passes so far, and the most that there can be.
+    largest_cost : float
+        The lowest largest mean group cost of all rows that is known so far; NaN
+        before there is one.
+    """
+
+    n_passes: int
+    max_passes: int
+    largest_cost: float
 
 
 @dataclass(eq=False)
@@ -366,7 +383,7 @@ def _look(X: Any, groups: Any, weights: Any, n_groups: int, is_one: bool) -> _Lo
         fault = f"sensitive_features has {len(groups):,} rows where X has {len(X):,}"
     elif not is_one and weights.shape != (len(X),):
         fault = f"sample_weight has shape {weights.shape} where X has {len(X):,} rows"
-    bad = _block_sums.look_at(X, lowest, highest)
+    bad = block_sums.look_at(X, lowest, highest)
     members = np.zeros(n_groups, np.int64)
     sizes = np.zeros((2, n_groups))
     positive = weights[weights > 0]
@@ -374,7 +391,7 @@ def _look(X: Any, groups: Any, weights: Any, n_groups: int, is_one: bool) -> _Lo
         (float(positive.min()), float(positive.max())) if len(positive) else (np.inf, 0)
     )
     if not fault:
-        _block_sums.add_weights(groups, weights, members, sizes)
+        block_sums.add_weights(groups, weights, members, sizes)
     return _Look(len(X), bad, lowest, highest, members, sizes, weight_range, fault)
 
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rawlsian._core.parameters import check_count
 from rawlsian._outofcore.fit import LEAST_GAIN, Partition, StopReason, WalkEnd, walk
 from rawlsian._outofcore.placing import sums_of
 from rawlsian._outofcore.problem import LargeProblem, Sample, check_no_gap
 from rawlsian._rows.blocks import Blocks, Column
-from rawlsian._search.restarts import check_count
+from rawlsian.operators.batch import Batch
 from rawlsian.operators.compositions import Rawls
-from rawlsian.operators.many_moves import Batch
 from rawlsian.operators.proposals import Operator
 
 # To look at the rows, to draw the sample and to add up the clusters they are in.

@@ -284,8 +284,7 @@ def _one_sentence() -> Iterator[None]:
     if "distributed" not in sys.modules:
         yield
         return
-    from distributed import KilledWorker
-    from distributed import client as clients
+    from distributed import KilledWorker, client as clients
     from distributed.comm import CommClosedError
 
     closed = getattr(clients, "ClosedClientError", CommClosedError)  # newer than 2025.1

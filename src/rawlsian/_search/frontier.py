@@ -8,16 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rawlsian._core.nearest import group_means, nearest
+from rawlsian._core.parameters import check_count, check_n_clusters, random_state_of
 from rawlsian._core.problem import MaxDistance, Problem, check_examples
-from rawlsian._search.fair import (
-    MAX_ITER,
-    FairRuns,
-    group_means,
-    nearest,
-    random_state_of,
-    thorough_search,
-)
-from rawlsian._search.restarts import check_count, check_n_clusters
+from rawlsian._search.crossing import thorough_search
+from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns
 
 # Rows with less than this share of the largest weight would be lost to rounding.
 LEAST_PULL = 1e-7

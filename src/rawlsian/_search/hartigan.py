@@ -6,21 +6,21 @@ temperature t is high, what one group gains may be paid by another; as it falls,
 the largest cost counts. At 0 a move must be better in the leximin order: the largest
 cost lower or, that being equal, the second largest, and so on.
 
-Rows are read as their non-zero entries, listed by ``_entries``. Numba's cache looks at
-the file of a function only, so that no compiled function of another file is called.
+Rows are read as their non-zero entries, listed by ``sparse_rows``. Numba's cache looks
+at the file of a function only, so that no compiled function of another file is called.
 """
 
 import math
 
 import numpy as np
 
-from rawlsian._core.move_costs import _njit
+from rawlsian._support.compile import njit
 
 # A temperature ends when a sweep moves no more than this share of the rows.
 SETTLED = 1e-3
 
 
-@_njit
+@njit
 def soft_maximum(costs, temperature):
     """Largest of the costs, and a little more where others come near it."""
     largest, total = costs.max(), 0.0
@@ -29,7 +29,7 @@ def soft_maximum(costs, temperature):
     return largest + temperature * math.log(total)
 
 
-@_njit
+@njit
 def is_leximin_better(costs, others, tolerance):
     """Whether the largest of the costs is lower or, if equal, the next, and so on."""
     difference = costs.max() - others.max()
@@ -42,7 +42,7 @@ def is_leximin_better(costs, others, tolerance):
     return False
 
 
-@_njit
+@njit
 def describe_cluster(c, counts, sums, mass, norms, dots, parts):
     """With the mean m: N, m.m, m.S[g] and the part -2 m.S[g] + n[g] m.m of the cost.
 
@@ -65,7 +65,7 @@ def describe_cluster(c, counts, sums, mass, norms, dots, parts):
         parts[c, g] = -2.0 * dots[c, g] + counts[c, g] * norms[c]
 
 
-@_njit
+@njit
 def add_change(
     c, weight, norm, group, products, counts, mass, norms, dots, parts, sizes, costs
 ):
@@ -89,7 +89,7 @@ def add_change(
         costs[g] += (part - parts[c, g]) / sizes[g]
 
 
-@_njit
+@njit
 def shift_row(ends, columns, values, i, c, group, weight, counts, sums):
     """Add row i to cluster c, or take it out with a negative weight.
 
@@ -100,7 +100,7 @@ def shift_row(ends, columns, values, i, c, group, weight, counts, sums):
         sums[columns[entry], c, group] += weight * values[entry]
 
 
-@_njit
+@njit
 def sweep(
     ends, columns, values, norms_of_rows, weights, groups, sizes, temperature,
     tolerance, labels, members, counts, sums, mass, norms, dots, parts, costs,
@@ -156,7 +156,7 @@ def sweep(
     return n_moved
 
 
-@_njit
+@njit
 def improve(
     ends, columns, values, weights, groups, sizes, n_clusters, n_features, temperatures,
     max_sweeps, least_gain, tolerance, labels,

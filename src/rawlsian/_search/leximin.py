@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
+from rawlsian._core.nearest import group_means, nearest
 from rawlsian._core.problem import Problem
-from rawlsian._search import lloyd as _lloyd
-from rawlsian._search.fair import SAME, FairRuns, Solutions, group_means, nearest
+from rawlsian._search import lloyd
+from rawlsian._search.fair_lloyd import SAME, FairRuns, Solutions
 
 # Groups with less weight than this are not among those that have the largest cost.
 NO_WEIGHT = 1e-6
@@ -46,7 +47,7 @@ def leximin_best(runs: FairRuns, solutions: Solutions) -> Solutions:
 def is_better(costs: NDArray[np.float64], others: NDArray[np.float64]) -> bool:
     """Whether the largest cost is lower or, that being equal, the next, and so on."""
     # By a share, as these are ends of runs, level only as far as Fair-Lloyd made them.
-    # _hartigan.is_leximin_better asks the same of one move, whose gain can be far less
+    # hartigan.is_leximin_better asks the same of one move, whose gain can be far less
     # than that share, and so goes by the tolerance of a Problem.
     for ours, theirs in zip(np.sort(costs)[::-1], np.sort(others)[::-1], strict=True):
         if abs(ours - theirs) > SAME * max(ours, theirs):
@@ -157,5 +158,5 @@ def fair_weights_of_sums(
     n_groups = len(group_sizes)
     dots = np.einsum("gcj,hcj->ghc", sums, sums)
     weights, costs = np.full(n_groups, 1 / n_groups), np.empty(n_groups)
-    _lloyd.fair_weights(0, 1, group_sizes, squares, sizes.ravel(), dots, weights, costs)
+    lloyd.fair_weights(0, 1, group_sizes, squares, sizes.ravel(), dots, weights, costs)
     return weights

@@ -6,20 +6,20 @@ its slot. Whatever there is per cluster lies with the slots innermost, at
 row meets every center of every slot in one sweep over contiguous numbers. No slot ever
 reads another's numbers, so that a run's result does not depend on its company.
 
-Rows are read as their non-zero entries, listed by ``_entries``. What the twos of them
-that a row shares with the row before add up to is kept from one row to the next.
+Rows are read as their non-zero entries, listed by ``sparse_rows``. What the twos of
+them that a row shares with the row before add up to is kept from one row to the next.
 
 Bounds that tell which rows cannot have changed cluster (Hamerly, 2010) were tried. They
 spare less than half of the rows in the ten iterations that a run of this kind takes,
 and do not go with slots, which spare more.
 
 Numba's cache looks at the file of a function only, so that no compiled function of
-another file is called.
+another file is called. That makes this file longer than 500 lines.
 """
 
 import numpy as np
 
-from rawlsian._core.move_costs import _njit
+from rawlsian._support.compile import njit
 
 # A difference of this share of what it was taken from has lost three digits.
 CANCELLED = 1e-3
@@ -30,7 +30,7 @@ FAIR_TOLERANCE = 1e-10
 LEAST_WEIGHT = 1e-9
 
 
-@_njit
+@njit
 def nearest_centers(
     shared, ends, columns, values, i, half_norms, centers, partial, best, nearest
 ):
@@ -63,7 +63,7 @@ def nearest_centers(
             best[slot] = score if score > highest else highest
 
 
-@_njit
+@njit
 def assign_rows(
     shared, ends, columns, values, weights, groups, half_norms, centers,
     labels, members, sizes, sums, n_changed,
@@ -112,7 +112,7 @@ def assign_rows(
                 sums[:, leave] = 0.0
 
 
-@_njit
+@njit
 def place_centers(sizes, sums, half_norms, centers):
     """Move the centers to the means of their clusters; NaN for an empty one.
 
@@ -127,7 +127,7 @@ def place_centers(sizes, sums, half_norms, centers):
             half_norms[lane] += 0.5 * mean * mean
 
 
-@_njit
+@njit
 def start_run(
     ends, columns, values, starts, given, run, slot,
     labels, members, sizes, sums, half_norms, centers,
@@ -156,7 +156,7 @@ def start_run(
             half_norms[lane] += 0.5 * centers[j, lane] ** 2
 
 
-@_njit
+@njit
 def squared_distances(ends, columns, values, labels, slot, centers):
     """|x - m|^2 of each row and the center of its cluster; exactly 0 on the center."""
     n_samples, n_slots = labels.shape
@@ -173,7 +173,7 @@ def squared_distances(ends, columns, values, labels, slot, centers):
     return distances
 
 
-@_njit
+@njit
 def fill_empty(ends, columns, values, labels, slot, sizes, sums, centers, half_norms,
                means):  # fmt: skip
     """Place the centers of a slot in which a cluster is empty, as scikit-learn does.
@@ -206,7 +206,7 @@ def fill_empty(ends, columns, values, labels, slot, sizes, sums, centers, half_n
             half_norms[lanes[c]] += 0.5 * mean * mean
 
 
-@_njit
+@njit
 def mean_costs(ends, columns, values, norms, groups, labels, counts, sums, costs, run):
     """Mean squared distance of each group to the means of the clusters.
 
@@ -246,7 +246,7 @@ def mean_costs(ends, columns, values, norms, groups, labels, counts, sums, costs
         costs[run, g] /= counts[:, g].sum()
 
 
-@_njit
+@njit
 def kmeans_runs(
     shared, ends, columns, values, norms, groups, n_features, starts, given, n_slots,
     max_iter, last, costs, n_iter,
@@ -316,7 +316,7 @@ def kmeans_runs(
 # concave in lambda, is largest (Ghadiri, Samadi and Vempala, 2021).
 
 
-@_njit
+@njit
 def multiply_sums(sums, dots):
     """dots[g, h, lane] = S_g . S_h, for h up to g.  OUT: dots."""
     n_groups, _, n_lanes = dots.shape
@@ -329,7 +329,7 @@ def multiply_sums(sums, dots):
                     dots[g, h, lane] += sums[j, a + lane] * sums[j, b + lane]
 
 
-@_njit
+@njit
 def group_costs(group_weights, slot, n_slots, group_sizes, squares, sizes, dots, costs):
     """Mean cost of each group at the centers of these group weights.
 
@@ -358,7 +358,7 @@ def group_costs(group_weights, slot, n_slots, group_sizes, squares, sizes, dots,
         costs[g] = max(costs[g] / group_sizes[g], 0.0)  # rounding can leave -1e-16
 
 
-@_njit
+@njit
 def shift_weight(
     giver, taker, slot, n_slots, group_sizes, squares, sizes, dots, group_weights, costs
 ):
@@ -396,7 +396,7 @@ def shift_weight(
             side = -1
 
 
-@_njit
+@njit
 def spread_of_costs(group_weights, costs):
     """The largest cost less the weighted mean of those of groups with some weight."""
     mean = whole = 0.0
@@ -407,7 +407,7 @@ def spread_of_costs(group_weights, costs):
     return costs.max() - mean / whole
 
 
-@_njit
+@njit
 def cost_slopes(group_weights, slot, n_slots, group_sizes, sizes, dots, slopes):
     """slopes[g, h]: by how much the mean cost of g changes with the weight of h.
 
@@ -437,7 +437,7 @@ def cost_slopes(group_weights, slot, n_slots, group_sizes, sizes, dots, slopes):
                 slopes[g, h] -= 2.0 * product / (mass * group_sizes[g] * group_sizes[h])
 
 
-@_njit
+@njit
 def solve(matrix, right):
     """Gaussian elimination; whether there is a solution.  OUT: matrix, right."""
     n = len(right)
@@ -460,7 +460,7 @@ def solve(matrix, right):
     return True
 
 
-@_njit
+@njit
 def balance_weights(
     slot, n_slots, group_sizes, squares, sizes, dots, group_weights, costs
 ):
@@ -498,7 +498,7 @@ def balance_weights(
     group_costs(group_weights, slot, n_slots, group_sizes, squares, sizes, dots, costs)
 
 
-@_njit
+@njit
 def fair_weights(
     slot, n_slots, group_sizes, squares, sizes, dots, group_weights, costs
 ):
@@ -531,7 +531,7 @@ def fair_weights(
             )
 
 
-@_njit
+@njit
 def place_fair_centers(pull, sizes, sums, half_norms, centers):
     """Move the centers to the means in which group g counts pull[g]; NaN if empty.
 
@@ -556,7 +556,7 @@ def place_fair_centers(pull, sizes, sums, half_norms, centers):
             half_norms[lane] += 0.5 * mean * mean
 
 
-@_njit
+@njit
 def refill(
     ends, columns, values, weights, groups, pull, labels, slot, centers, half_norms,
     means,
@@ -588,7 +588,7 @@ def refill(
     return is_useful
 
 
-@_njit
+@njit
 def fair_runs(
     shared, ends, columns, values, weights, groups, group_sizes, squares, given,
     n_slots, max_iter, patience, ceiling, costs, group_weights, found, n_iter,

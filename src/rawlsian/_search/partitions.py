@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rawlsian._core.assignment import Assignment
+from rawlsian._core.nearest import nearest
 from rawlsian._core.problem import Problem
-from rawlsian._search import hartigan as _hartigan
-from rawlsian._search.fair import FairRuns, nearest
+from rawlsian._search import hartigan
+from rawlsian._search.fair_lloyd import FairRuns
 from rawlsian._support.threads import run_in_chunks
 
 Labels = NDArray[np.int32]
@@ -96,7 +97,7 @@ def improved(
         found = []
         for labels in partitions[start:stop]:
             moved = labels[entries.rows]
-            _hartigan.improve(
+            hartigan.improve(
                 entries.ends, entries.columns, entries.values, weights, entries.groups,
                 problem.group_sizes, n_clusters, problem.X.shape[1], heat, max_sweeps,
                 least_gain, problem.tolerance, moved,

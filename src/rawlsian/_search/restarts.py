@@ -11,10 +11,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rawlsian._core import move_costs as _kernels
-from rawlsian._core import sparse_rows as _entries
+from rawlsian._core import move_costs, sparse_rows
+from rawlsian._core.entries import Entries, list_entries
+from rawlsian._core.parameters import check_count, check_n_clusters
 from rawlsian._core.problem import MaxDistance, Problem, refuse_text
-from rawlsian._search import lloyd as _lloyd
+from rawlsian._search import lloyd
 from rawlsian._support.jobs import in_order, n_jobs
 from rawlsian._support.threads import n_threads, run_in_chunks
 
@@ -31,9 +32,6 @@ ROWS_A_BLOCK = 2**22
 
 # Pieces that runs are cut into for each worker: some take longer than others.
 JOBS_A_WORKER = 4
-
-# Rows that tell how many different values a column has.
-ROWS_LOOKED_AT = 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +165,7 @@ def kmeans_restarts(
     else:
         chunks = _runs_on_threads(problem, entries, starts)
     costs = np.concatenate([chunk.costs for chunk in chunks])
-    overall = _kernels.overall_utilities(costs, problem.shares)
+    overall = move_costs.overall_utilities(costs, problem.shares)
     return Restarts(
         groups=problem.group_names,
         inertia=problem.n_samples * overall,
@@ -205,46 +203,12 @@ def _runs_on_threads(
     return chunks
 
 
-class Entries(NamedTuple):
-    """The rows of X as the kernels read them, in an order of their own.
-
-    Row ``rows[place]`` of X is at a place in it; ``places[row]`` is the place of a row.
-    """
-
-    rows: NDArray[np.intp]
-    places: NDArray[np.intp]
-    shared: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    columns: NDArray[np.uint32]
-    values: NDArray[np.float64]
-    norms: NDArray[np.float64]
-    groups: NDArray[np.int32]
-
-
 class _Chunk(NamedTuple):
     """What some runs led to; ``costs`` are mean squared distances of the groups."""
 
     last_labels: NDArray[np.int32]
     costs: NDArray[np.float64]
     n_iter: NDArray[np.int64]
-
-
-def list_entries(problem: Problem) -> Entries:
-    """Rows sorted by the columns with the fewest values: one-hot columns lead."""
-    X, shift = problem.X, problem.shift
-    looked_at = np.sort(X[:: len(X) // ROWS_LOOKED_AT + 1], axis=0)
-    order = np.argsort((np.diff(looked_at, axis=0) != 0).sum(axis=0), kind="stable")
-    rows = np.lexsort(tuple(X[:, j] for j in order[::-1]))
-    ends, shared = np.empty(len(X) + 1, np.int64), np.empty(len(X), np.int64)
-    _entries.count_entries(X, shift, rows, ends)
-    columns, values = np.zeros(ends[-1], np.uint32), np.zeros(ends[-1])
-    _entries.list_entries(X, shift, rows, order, ends, columns, values, shared)
-    places = np.empty_like(rows)
-    places[rows] = np.arange(len(rows))
-    return Entries(
-        rows, places, shared, ends, columns, values,
-        problem.norms[rows], problem.groups[rows],
-    )  # fmt: skip
 
 
 def slots_for(n_slots: int, problem: Problem, n_clusters: int) -> int:
@@ -271,7 +235,7 @@ def _run(
     n_slots = slots_for(n_runs // 8, problem, n_clusters)
     last, last_labels = np.empty((2, problem.n_samples), np.int32)
     costs, n_iter = np.empty((n_runs, problem.n_groups)), np.empty(n_runs, np.int64)
-    _lloyd.kmeans_runs(
+    lloyd.kmeans_runs(
         *entries[2:], n_features, init, given, n_slots, MAX_ITER, last, costs, n_iter
     )
     last_labels[entries.rows] = last
@@ -295,7 +259,7 @@ def _check_init(
         rng = _generator(random_state)
         draws = rng.integers(n_samples - np.arange(shape[1]), size=shape)
         rows = np.empty_like(draws)
-        _entries.distinct_rows(draws, rows)
+        sparse_rows.distinct_rows(draws, rows)
         return rows
     try:
         given = np.array(init)
@@ -321,22 +285,3 @@ def _generator(random_state: Any) -> np.random.Generator:
             "random_state must be None, a whole number that is not negative or a numpy "
             f"Generator, got {random_state!r}."
         ) from error
-
-
-def check_count(value: object, name: str, least: int = 1) -> None:
-    """Refuse what is not a whole number that large."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < least:
-        raise ValueError(
-            f"{name} must be a whole number, {least} or more, got {value!r}."
-        )
-
-
-def check_n_clusters(n_clusters: object, problem: Problem) -> None:
-    """Refuse a number of clusters that the rows cannot fill."""
-    check_count(n_clusters, "n_clusters")
-    n_rows = int((problem.weights > 0).sum())
-    if int(n_clusters) > n_rows:  # type: ignore[call-overload]
-        raise ValueError(
-            f"n_clusters={n_clusters} is more than the {n_rows} rows of X that have "
-            f"weight (n_samples={problem.n_samples}); ask for fewer clusters."
-        )

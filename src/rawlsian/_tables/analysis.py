@@ -14,15 +14,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import silhouette_score
 
 from rawlsian._core.assignment import Assignment
+from rawlsian._core.nearest import group_means, nearest
 from rawlsian._core.problem import Problem
+from rawlsian._core.relabeling import renumbering
 from rawlsian._estimators.traverse import Trajectory, traverse
-from rawlsian._search.fair import group_means, nearest
 from rawlsian._search.frontier import Frontier, frontier, not_dominated
 from rawlsian._search.restarts import kmeans_restarts
 from rawlsian._tables.errors import WrongUseError
 from rawlsian._tables.methods import METHODS
 from rawlsian._tables.prepare import Prepared
-from rawlsian.operators.many_moves import renumbering
 from rawlsian.report import frontier_labels
 
 N_INIT = 10

@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rawlsian._rows.blocks import Blocks, LocalBlocks, open_blocks
+from rawlsian._rows.blocks import Blocks, LocalBlocks
+from rawlsian._rows.opening import open_blocks
 from rawlsian._support.files import WriteError
 from rawlsian._support.threads import n_threads
 from rawlsian._tables.errors import TableError, WorkersError, WrongUseError

@@ -13,8 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from rawlsian._estimators.kmeans import RawlsianKMeans
 from rawlsian._estimators.traverse import traverse
-from rawlsian._rows.blocks import as_blocks
-from rawlsian._search.fair import PassStep
+from rawlsian._outofcore.problem import PassStep
+from rawlsian._rows.opening import as_blocks
 from rawlsian._tables.analysis import Figures, Outcome, Tell
 from rawlsian._tables.engines import Encoded
 from rawlsian._tables.errors import WrongUseError

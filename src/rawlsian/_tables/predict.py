@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rawlsian._search.fair import nearest
+from rawlsian._core.nearest import nearest
 from rawlsian._tables.columns import Used, as_category, find, identifier_among
 from rawlsian._tables.errors import TableError
 from rawlsian._tables.model import Model

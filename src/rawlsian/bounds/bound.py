@@ -18,9 +18,10 @@ from scipy.linalg import eigvalsh
 from sklearn.cluster import kmeans_plusplus
 from sklearn.metrics import pairwise_distances_argmin
 
+from rawlsian._core.parameters import check_count, check_n_clusters, random_state_of
 from rawlsian._core.problem import MaxDistance, Problem
-from rawlsian._search.fair import MAX_ITER, FairRuns, random_state_of, thorough_search
-from rawlsian._search.restarts import check_count, check_n_clusters
+from rawlsian._search.crossing import thorough_search
+from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns
 from rawlsian.bounds.relaxation import ROUNDING, Relaxation, rounding_unit, scaled_rows
 
 # What is computed unless a user says otherwise.

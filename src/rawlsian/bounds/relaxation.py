@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh, eigvalsh
 
 from rawlsian._support.threads import run_in_chunks
-from rawlsian.bounds import triangle_cuts as _cuts
+from rawlsian.bounds import triangle_cuts
 
 # Of the alternating projections: the step in units of the total variance, how far each
 # projection overshoots, and how often the bound is evaluated.
@@ -178,7 +178,7 @@ class _Cuts:
             np.zeros(shape), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
         )  # fmt: skip
         run_in_chunks(
-            lambda start, stop: _cuts.find_cuts(
+            lambda start, stop: triangle_cuts.find_cuts(
                 Z, LEAST_VIOLATION, start, stop, violations, seconds, thirds
             ),
             len(Z),
@@ -197,10 +197,10 @@ class _Cuts:
         """Raise the weight of what is violated, lower the others; their part of N."""
         violations, norms = np.empty(len(self.cuts)), np.empty(len(self.cuts))
         Z = self._rescaled(Y)
-        _cuts.measure_cuts(Z, self.inverse, self.cuts, violations, norms)
+        triangle_cuts.measure_cuts(Z, self.inverse, self.cuts, violations, norms)
         self.weights = np.maximum(self.weights + self.pace * step * violations, 0.0)
         matrix = np.empty_like(Z)
-        _cuts.add_up_cuts(self.inverse, self.cuts, self.weights / norms, matrix)
+        triangle_cuts.add_up_cuts(self.inverse, self.cuts, self.weights / norms, matrix)
         return matrix
 
     def _rescaled(self, Y: NDArray[np.float64]) -> NDArray[np.float64]:

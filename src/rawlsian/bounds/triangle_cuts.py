@@ -11,10 +11,10 @@ another file is called.
 
 import numpy as np
 
-from rawlsian._core.move_costs import _njit
+from rawlsian._support.compile import njit
 
 
-@_njit
+@njit
 def find_cuts(Z, least, start, stop, violations, seconds, thirds):
     """The cuts (i, j, l) that Z violates most, by more than least, for each i.
 
@@ -43,7 +43,7 @@ def find_cuts(Z, least, start, stop, violations, seconds, thirds):
                 seconds[i, place], thirds[i, place] = j, m
 
 
-@_njit
+@njit
 def measure_cuts(Z, inverse, cuts, violations, norms):
     """How much each cut is violated, divided by the norm of its matrix.
 
@@ -58,7 +58,7 @@ def measure_cuts(Z, inverse, cuts, violations, norms):
         violations[cut] = excess / norms[cut]
 
 
-@_njit
+@njit
 def add_up_cuts(inverse, cuts, weights, matrix):
     """The sum of the matrices T of the cuts, times their weights.
 

@@ -140,10 +140,12 @@ def _audit(
     reading: Reading, roles: Roles, labels: str, missing: str, seed: int, screen: Screen
 ) -> _Audited:
     from rawlsian import metrics
-    from rawlsian._tables import analysis as _analysis
-    from rawlsian._tables import columns as _columns
-    from rawlsian._tables import pages as _pages
-    from rawlsian._tables import prepare as _prepare
+    from rawlsian._tables import (
+        analysis as _analysis,
+        columns as _columns,
+        pages as _pages,
+        prepare as _prepare,
+    )
 
     table = reading.read(screen)
     clusters = _columns.as_category(_columns.find(table, labels, "--labels"))

@@ -75,8 +75,7 @@ class InParts(NamedTuple):
     @contextmanager
     def opened(self, paths: list[str], screen: Screen) -> Iterator[OpenedParts]:
         """Look into the files, start what works on them, and encode them."""
-        from rawlsian._tables import parts as _parts
-        from rawlsian._tables import survey as _survey
+        from rawlsian._tables import parts as _parts, survey as _survey
         from rawlsian._tables.read import MISSING_TEXTS
 
         screen.tell("reading")

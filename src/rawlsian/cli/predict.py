@@ -88,9 +88,11 @@ def predict(
     with one_line_errors(written, debug), Screen() as screen:
         screen.tell("loading")
         from rawlsian._support import files as _files
-        from rawlsian._tables import model as _model
-        from rawlsian._tables import predict as _predict
-        from rawlsian._tables import write as _write
+        from rawlsian._tables import (
+            model as _model,
+            predict as _predict,
+            write as _write,
+        )
 
         _write.check_ending(out, "--out")
         _files.check_outputs([out], inputs=[model, table], may_replace=force)

@@ -4,10 +4,11 @@ An operator is anything with a method ``generate(assignment)`` that yields block
 ``Proposals``. ``R1`` and ``R2`` are the paper's.
 """
 
+from rawlsian.operators.batch import Batch
 from rawlsian.operators.compositions import AnyOf, FirstOf, Rawls
-from rawlsian.operators.many_moves import Batch, Relocate
 from rawlsian.operators.proposals import Operator, Proposals
 from rawlsian.operators.r1_r2 import R1, R2, R2Exhaustive
+from rawlsian.operators.relocate import Relocate
 
 __all__ = [
     "R1",

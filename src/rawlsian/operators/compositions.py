@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from rawlsian._core.assignment import Assignment
-from rawlsian.operators.many_moves import Batch, Relocate
+from rawlsian.operators.batch import Batch
 from rawlsian.operators.proposals import Operator, Proposals, best_in_block
 from rawlsian.operators.r1_r2 import R1, R2, R2Exhaustive
+from rawlsian.operators.relocate import Relocate
 
 # Up to this many single moves all pairs of them are looked at by "rawls".
 MOST_MOVES = 20_000

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rawlsian._core import move_costs as _kernels
+from rawlsian._core import move_costs
 from rawlsian._core.assignment import Assignment
 
 Moves: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -73,7 +73,7 @@ def best_in_block(
             "an operator must yield Proposals(utilities, moves) with a function moves, "
             f"got {block!r:.60}."
         )
-    j, is_harmless, overall = _kernels.best_proposal(
+    j, is_harmless, overall = move_costs.best_proposal(
         _check_proposed(block.utilities, problem.n_groups),
         assignment.utilities, problem.shares, problem.tolerance,
     )  # fmt: skip
@@ -89,3 +89,11 @@ def _check_proposed(utilities: ArrayLike, n_groups: int) -> NDArray[np.float64]:
             f"and a column for each of {n_groups} groups, found shape {proposed.shape}."
         )
     return proposed
+
+
+def check_least_gain(least_gain: float) -> None:
+    """Refuse what is not a share of the cost."""
+    if not 0 <= least_gain < 1:
+        raise ValueError(
+            f"least_gain must be a share from 0 to below 1, got {least_gain!r}."
+        )

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rawlsian._core import move_costs as _kernels
+from rawlsian._core import move_costs
 from rawlsian._core.assignment import Assignment
 from rawlsian._support.threads import run_in_chunks
 from rawlsian.operators.proposals import Moves, Proposals
@@ -98,7 +98,7 @@ class R2:
         if not blocks:
             return np.empty(0, np.int64)
         singles, utilities = map(np.concatenate, zip(*blocks, strict=True))
-        overall = _kernels.overall_utilities(utilities, assignment.problem.shares)
+        overall = move_costs.overall_utilities(utilities, assignment.problem.shares)
         good = np.union1d(_top(utilities.min(axis=1), self.p), _top(overall, self.q))
         return singles[good]
 
@@ -176,7 +176,7 @@ def _search_singles(assignment: Assignment, *, keep_all: bool) -> Iterator[Block
     for first in range(0, n_samples, rows_a_block):
 
         def find(start: int, stop: int, first: int = first) -> Block:
-            singles, utilities = _kernels.single_moves(
+            singles, utilities = move_costs.single_moves(
                 assignment.labels, assignment.utilities, problem.group_sizes,
                 problem.tolerance, toggle, keep_all, first + start, first + stop,
             )  # fmt: skip
@@ -224,7 +224,7 @@ def _search_promising_pairs(
         assignment.mean_norms, assignment.products, assignment.toggle,
     )  # fmt: skip
     costs, saved = np.empty(n_moves), np.empty(n_moves)
-    _kernels.pairing_costs(*state, examples, targets, costs, saved)
+    move_costs.pairing_costs(*state, examples, targets, costs, saved)
     if np.isinf(saved).mean() > 0.5:
         # A row heavier than most clusters spoils the bound for nearly all.
         yield from _search_pairs(assignment, examples, targets)
@@ -233,7 +233,7 @@ def _search_promising_pairs(
     order = np.argsort(costs, kind="stable")
 
     def find(start: int, stop: int) -> Block:
-        pairs, utilities = _kernels.promising_pairs(
+        pairs, utilities = move_costs.promising_pairs(
             problem.X, problem.shift, problem.norms, problem.weights, problem.groups,
             assignment.labels, assignment.members, assignment.counts, assignment.mass,
             assignment.mean_norms, assignment.mean_dots, assignment.products,
@@ -268,11 +268,11 @@ def _most_to_pay(assignment: Assignment) -> float:
     # Whatever is admitted leaves each group above the lowest utility of now.
     limit = problem.group_sizes @ (utilities - utilities.min())
     for block in R2().generate(assignment):
-        j, is_harmless, overall = _kernels.best_proposal(
+        j, is_harmless, overall = move_costs.best_proposal(
             block.utilities, utilities, problem.shares, problem.tolerance
         )
         cost = (assignment.overall - overall) * problem.group_sizes.sum()
-        limit = _kernels.next_limit(limit, slack, j < 0, cost, is_harmless)
+        limit = move_costs.next_limit(limit, slack, j < 0, cost, is_harmless)
     return float(limit + ROUNDING * slack)
 
 
@@ -307,7 +307,7 @@ def _search_pairs(
 
         def find(start: int, stop: int, first: int = first) -> Block:
             start, stop = np.searchsorted(starts, (first + start, first + stop))
-            pairs, utilities = _kernels.pair_moves(
+            pairs, utilities = move_costs.pair_moves(
                 problem.X, problem.shift, distinct, *state, now, problem.group_sizes,
                 problem.tolerance, rows, targets, start, stop,
             )  # fmt: skip

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rawlsian._core.nearest import nearest
+from rawlsian._core.relabeling import renumbering
 from rawlsian._estimators.traverse import Trajectory
-from rawlsian._search.fair import nearest
 from rawlsian._search.frontier import Frontier
-from rawlsian.operators.many_moves import renumbering
 from rawlsian.report.contents import Way
 from rawlsian.report.labels import label_type
 

@@ -26,9 +26,7 @@ from rawlsian._version import __version__
 from rawlsian.plotting import require_matplotlib
 from rawlsian.report import page_html
 from rawlsian.report.write import require_altair
-from rawlsian.study import beyond as _beyond
-from rawlsian.study import data as _data
-from rawlsian.study import stages as _stages
+from rawlsian.study import beyond as _beyond, data as _data, stages as _stages
 from rawlsian.study.claims import PAPER_ITERATIONS, check_claims
 from rawlsian.study.page import study_page
 from rawlsian.study.report import write_report

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rawlsian._core.assignment import Assignment
 from rawlsian._core.problem import Problem
-from reference import Reference
+from support.reference import Reference
 
 
 class Case(NamedTuple):

@@ -1,29 +1,20 @@
-"""Operators that reassign many examples at once: batch and relocate."""
+"""Batch: move many examples at once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
-from rawlsian._core import cluster_sums as _sums
+from rawlsian._core import cluster_sums
 from rawlsian._core.assignment import Assignment
-from rawlsian._search.fair import GIVE_UP_ABOVE, MAX_ITER, PATIENCE, FairRuns
-from rawlsian._search.partitions import Labels, best_partitions, improved
-from rawlsian._search.restarts import check_count
-from rawlsian.operators.proposals import Moves, Proposals
+from rawlsian.operators.proposals import Moves, Proposals, check_least_gain
 from rawlsian.operators.r1_r2 import R1
 
 # A batch holds up if it brings at least this share of what its moves promise.
 HOLDS_UP = 0.5
-
-# Relocate: how many it tries for each cluster, and of which ends it betters the means.
-TRIALS_A_CLUSTER = 16
-N_IMPROVED = 6
 
 
 @dataclass(frozen=True)
@@ -59,7 +50,7 @@ class Batch:
     least_gain: float = 0.0
 
     def __post_init__(self) -> None:
-        _check_least_gain(self.least_gain)
+        check_least_gain(self.least_gain)
 
     def generate(self, assignment: Assignment) -> Iterator[Proposals]:
         """Yield the largest batch that holds up or, if there is none, R1's moves."""
@@ -72,13 +63,6 @@ class Batch:
             yield from R1().generate(assignment)
 
 
-def _check_least_gain(least_gain: float) -> None:
-    if not 0 <= least_gain < 1:
-        raise ValueError(
-            f"least_gain must be a share from 0 to below 1, got {least_gain!r}."
-        )
-
-
 def _largest_that_holds_up(
     assignment: Assignment, least_gain: float
 ) -> tuple[Moves, NDArray[np.float64]] | None:
@@ -89,7 +73,7 @@ def _largest_that_holds_up(
     n_moved = int(np.argmax(promised)) + 1 if len(examples) > 0 else 0
     while n_moved > 0:
         moves = examples[:n_moved], targets[:n_moved]
-        _, fault = _sums.fault_in_moves(
+        _, fault = cluster_sums.fault_in_moves(
             *moves, labels, problem.weights, assignment.members
         )
         if not fault:  # there could be one only: a cluster would be left empty
@@ -130,88 +114,3 @@ def _ranked_moves(
     costs += leaving[:n_groups, examples].T
     after = assignment.utilities - np.cumsum(costs / problem.group_sizes, axis=0)
     return examples, targets, after.min(axis=1)
-
-
-@dataclass(frozen=True)
-class Relocate:
-    """Take one cluster apart and found it elsewhere.
-
-    The center of a cluster is put on an example drawn at random, and all examples are
-    assigned anew: by a run of Fair-Lloyd from there, and then one at a time, with means
-    for centers. The best of what many such trials lead to are proposed. This leaves a
-    basin that moves of a few examples cannot leave.
-
-    Parameters
-    ----------
-    n_trials : int, default=None
-        Number of trials at each step; ``None`` means 16 for each cluster.
-    random_state : int, default=0
-        Seed of the examples that clusters are founded on. They are the same at each
-        step, so that the same assignment gives the same proposals.
-    least_gain : float, default=0.0
-        As of ``Batch``: assigning one at a time ends where going over all examples
-        gains less than this share of the mean cost of the worst-off group. Above 0 it
-        also goes over them fewer times before that.
-    """
-
-    n_trials: int | None = None
-    random_state: int = 0
-    least_gain: float = 0.0
-
-    def __post_init__(self) -> None:
-        if self.n_trials is not None:
-            check_count(self.n_trials, "n_trials")
-        _check_least_gain(self.least_gain)
-
-    def generate(self, assignment: Assignment) -> Iterator[Proposals]:
-        """Yield the best that relocating a cluster leads to."""
-        problem, n_clusters = assignment.problem, assignment.n_clusters
-        if n_clusters == 1:
-            return
-        runs = FairRuns(problem, MAX_ITER)
-        cost = problem.max_distance - assignment.lowest
-        ends = runs.run(
-            self._relocated(assignment), patience=PATIENCE, ceiling=GIVE_UP_ABOVE * cost
-        )
-        partitions = best_partitions(problem, ends.centers + problem.shift, N_IMPROVED)
-        found = []
-        least_gain = self.least_gain * cost
-        for labels in improved(runs, partitions, n_clusters, least_gain=least_gain):
-            labels = _numbered_alike(labels, assignment)
-            examples = np.flatnonzero(labels != assignment.labels)
-            found.append((examples, labels[examples].astype(np.int64)))
-        if found:
-            utilities = [assignment.utilities_after(*moves) for moves in found]
-            yield Proposals(np.array(utilities), lambda j: found[j])
-
-    def _relocated(self, assignment: Assignment) -> NDArray[np.float64]:
-        """The means, one of which is on a random example, for each trial."""
-        problem, n_clusters = assignment.problem, assignment.n_clusters
-        n_trials = self.n_trials or TRIALS_A_CLUSTER * n_clusters
-        rng = np.random.RandomState(self.random_state)
-        rows = rng.choice(np.flatnonzero(problem.weights > 0), n_trials)
-        trials = np.arange(n_trials)
-        centers = np.repeat(assignment.centers[None], n_trials, axis=0)
-        centers[trials, trials % n_clusters] = problem.X[rows]
-        relocated: NDArray[np.float64] = centers - problem.shift
-        return relocated
-
-
-def _numbered_alike(labels: Labels, assignment: Assignment) -> Labels:
-    """Labels renumbered so that as few as possible differ; without weight, none."""
-    counts = assignment.problem.weights > 0
-    numbers = renumbering(labels, assignment.labels, assignment.n_clusters, counts)
-    return np.where(counts, numbers[labels], assignment.labels).astype(np.int32)
-
-
-def renumbering(
-    labels: NDArray[Any],
-    others: NDArray[Any],
-    n_clusters: int,
-    counts: NDArray[np.bool_] | None = None,
-) -> NDArray[np.intp]:
-    """A new number for each cluster, so that labels differ from others in few rows."""
-    pairs = labels.astype(np.int64) * n_clusters + others
-    common = np.bincount(pairs, counts, n_clusters**2)
-    _, numbers = linear_sum_assignment(-common.reshape(n_clusters, n_clusters))
-    return np.asarray(numbers)

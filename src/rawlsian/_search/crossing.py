@@ -1,9 +1,7 @@
-"""Free centers that serve the worst-off group best: many runs, and a search.
+"""The search for free centers: runs of Fair-Lloyd, crossed with each other.
 
-Socially fair k-means (Ghadiri, Samadi and Vempala, 2021) minimises the largest mean
-squared distance of a group over centers that may lie anywhere. Fair-Lloyd takes nearest
-centers and fair centers in turn, each of which lowers it; the search crosses the ends
-of such runs with each other, as HG-means does for k-means (Gribel and Vidal, 2019).
+Two ends of runs give the centers from which the next run starts, as in HG-means for
+k-means (Gribel and Vidal, 2019).
 """
 
 from __future__ import annotations
@@ -14,16 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
-from sklearn.utils import check_random_state
 
-from rawlsian._core import cluster_sums as _sums
-from rawlsian._core.problem import ROWS_A_THREAD, Problem
-from rawlsian._search import lloyd as _lloyd
-from rawlsian._search.restarts import Entries, list_entries, slots_for
-from rawlsian._support.threads import run_in_chunks
+from rawlsian._core.problem import Problem
+from rawlsian._search.fair_lloyd import SAME, FairRuns, Solutions
 
-# Of the search: how many are made of the solutions kept at a time, how often one of
-# their centers goes to a random example, and when a run is given up.
+# How many are made of the solutions kept at a time, how often one of their centers goes
+# to a random example, and when a run is given up.
 CROSSINGS_A_BATCH = 32
 SHARE_MUTATED = 0.5
 PATIENCE = 2
@@ -32,13 +26,10 @@ GIVE_UP_ABOVE = 1.02
 # Random starts that are made at a time, between which a search can be interrupted.
 STARTS_A_BATCH = 64
 
-# Random starts and iterations of a run, unless a user says otherwise.
-N_INIT, MAX_ITER = 64, 300
+# Random starts, unless a user says otherwise.
+N_INIT = 64
 
-# Largest costs closer than this, as a share, are of one solution.
-SAME = 1e-9
-
-RUNS_A_THREAD = 4
+Callback = Callable[[Any], object]
 
 
 def population_size(n_clusters: int) -> int:
@@ -49,31 +40,6 @@ def population_size(n_clusters: int) -> int:
 def enough_crossings(n_clusters: int) -> int:
     """How many crossings find, on Adult samples, what many more do."""
     return min(100 + 12 * n_clusters**2, 10_000)
-
-
-class Solutions(NamedTuple):
-    """Ends of runs: mean costs and weights of the groups, centers, iterations."""
-
-    costs: NDArray[np.float64]
-    group_weights: NDArray[np.float64]
-    centers: NDArray[np.float64]
-    n_iter: NDArray[np.int64]
-
-    @property
-    def objectives(self) -> NDArray[np.float64]:
-        """The largest mean cost of a group, by run."""
-        largest: NDArray[np.float64] = self.costs.max(axis=1)
-        return largest
-
-    def take(self, runs: list[int]) -> Solutions:
-        """Those of some runs."""
-        parts: Any = (part[runs] for part in self)
-        return Solutions(*parts)
-
-    def join(self, others: Solutions) -> Solutions:
-        """Those of both."""
-        parts: Any = map(np.concatenate, zip(self, others, strict=True))
-        return Solutions(*parts)
 
 
 class SearchStep(NamedTuple):
@@ -90,64 +56,6 @@ class SearchStep(NamedTuple):
     n_done: int
     n_runs: int
     largest_cost: float
-
-
-class PassStep(NamedTuple):
-    """What a callback is told after a pass over rows in blocks.
-
-    Attributes
-    ----------
-    n_passes, max_passes : int
-        Number of passes so far, and the most that there can be.
-    largest_cost : float
-        The lowest largest mean group cost of all rows that is known so far; NaN
-        before there is one.
-    """
-
-    n_passes: int
-    max_passes: int
-    largest_cost: float
-
-
-Callback = Callable[[Any], object]
-
-
-class FairRuns:
-    """Runs of Fair-Lloyd on one problem, of which X is kept as entries."""
-
-    def __init__(self, problem: Problem, max_iter: int) -> None:
-        self.problem = problem
-        self.max_iter = max_iter
-        self.entries: Entries = list_entries(problem)
-        squares = problem.weights * problem.norms
-        self.squares = np.bincount(problem.groups, squares, problem.n_groups)
-
-    def run(
-        self, init: NDArray[np.float64], *, patience: int = 0, ceiling: float = np.inf
-    ) -> Solutions:
-        """Fair-Lloyd from each of init, centers of shape (n_runs, k, d), shifted."""
-        problem, entries = self.problem, self.entries
-        weights = problem.weights[entries.rows]
-        n_runs, n_clusters, _ = init.shape
-
-        def find(start: int, stop: int) -> Solutions:
-            n = stop - start
-            solutions = Solutions(
-                np.empty((n, problem.n_groups)), np.empty((n, problem.n_groups)),
-                np.empty_like(init[start:stop]), np.empty(n, np.int64),
-            )  # fmt: skip
-            _lloyd.fair_runs(
-                entries.shared, entries.ends, entries.columns, entries.values, weights,
-                entries.groups, problem.group_sizes, self.squares, init[start:stop],
-                slots_for(n, problem, n_clusters), self.max_iter, patience, ceiling,
-                *solutions,
-            )  # fmt: skip
-            return solutions
-
-        first, *others = run_in_chunks(find, n_runs, smallest_chunk=RUNS_A_THREAD)
-        for solutions in others:
-            first = first.join(solutions)
-        return first
 
 
 def random_centers(
@@ -248,33 +156,3 @@ def _children(
             row = rows[rng.randint(len(rows))]
             child[rng.randint(n_clusters)] = problem.X[row] - problem.shift
     return children
-
-
-def nearest(
-    X: NDArray[np.float64], centers: NDArray[np.float64]
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """The nearest center of each row, ties to the lower, and its squared distance."""
-    labels, distances = np.zeros(len(X), np.int32), np.empty(len(X))
-    run_in_chunks(
-        lambda start, stop: _sums.nearest_centers(
-            X, centers, labels, distances, start, stop
-        ),
-        len(X),
-        smallest_chunk=ROWS_A_THREAD,
-    )
-    return labels, distances
-
-
-def random_state_of(seed: Any) -> np.random.RandomState:
-    """A RandomState, also of NumPy's newer Generator."""
-    if isinstance(seed, np.random.Generator):
-        seed = int(seed.integers(2**32))
-    state: np.random.RandomState = check_random_state(seed)
-    return state
-
-
-def group_means(problem: Problem, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Weighted mean of what each row has, by group."""
-    sums = np.bincount(problem.groups, problem.weights * values, problem.n_groups)
-    means: NDArray[np.float64] = sums / problem.group_sizes
-    return means

@@ -1,0 +1,22 @@
+"""Numbering clusters so that two clusterings can be compared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+
+def renumbering(
+    labels: NDArray[Any],
+    others: NDArray[Any],
+    n_clusters: int,
+    counts: NDArray[np.bool_] | None = None,
+) -> NDArray[np.intp]:
+    """A new number for each cluster, so that labels differ from others in few rows."""
+    pairs = labels.astype(np.int64) * n_clusters + others
+    common = np.bincount(pairs, counts, n_clusters**2)
+    _, numbers = linear_sum_assignment(-common.reshape(n_clusters, n_clusters))
+    return np.asarray(numbers)

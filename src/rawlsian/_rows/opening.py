@@ -1,0 +1,158 @@
+"""Open rows that need not fit into memory: one place decides what is out of core."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from glob import glob, has_magic
+from numbers import Integral
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from rawlsian._rows.blocks import ArrayPart, Blocks, LocalBlocks
+from rawlsian._rows.groups import refuse_mask
+
+# Rows of a block: some megabytes, and some milliseconds of work.
+BLOCK_SIZE = 65_536
+
+# With up to this many rows a mapped array is read into memory and searched whole.
+FEW_MAPPED = 30_000
+# Where joblib maps the arrays that it hands to its workers.
+JOBLIB_FOLDER = "joblib_memmapping_folder"
+
+
+def open_blocks(
+    source: Any, *, columns: Sequence[str] | None = None, block_size: int = BLOCK_SIZE
+) -> Blocks:
+    """Rows of numbers that need not fit into memory.
+
+    ``RawlsianKMeans``, ``RawlsianPostprocessor``, ``traverse`` and ``audit`` take them
+    in place of X. What is mapped or opened must not change meanwhile.
+
+    Parameters
+    ----------
+    source : str, path, list of paths or array
+        A ``.npy`` file; a Parquet file, a folder or a pattern such as
+        ``"people/*.parquet"``, or a list of Parquet files, in the order of their names
+        or of the list; or an array of two dimensions, such as a ``numpy.memmap``.
+    columns : list of str, default=None
+        The columns of Parquet files that make the rows, in this order. Others can be
+        named in ``sensitive_features`` and ``sample_weight``.
+    block_size : int, default=65536
+        Rows that are read at a time on each thread. It changes no result. Of Parquet
+        at least one row group is read.
+
+    Returns
+    -------
+    Blocks
+        Nothing but the size of it has been read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rawlsian import RawlsianKMeans, open_blocks
+    >>> X = open_blocks(np.arange(40.0).reshape(20, 2), block_size=8)
+    >>> X
+    LocalBlocks(3 blocks, 2 columns)
+    >>> fair = RawlsianKMeans(2, random_state=0)
+    >>> fair.fit(X, sensitive_features=["a", "b"] * 10).group_costs_
+    array([66., 66.])
+    """
+    if not isinstance(block_size, Integral) or isinstance(block_size, bool):
+        raise ValueError(f"block_size must be a number of rows, got {block_size!r}.")
+    if block_size < 1:
+        raise ValueError(f"block_size must be 1 or more, got {block_size}.")
+    if isinstance(source, Blocks):
+        return source
+    if isinstance(source, (str, Path)) and str(source).endswith(".npy"):
+        _refuse_columns(columns)
+        return _of_array(_mapped(source), int(block_size))
+    if isinstance(source, (str, Path)) or _are_paths(source):
+        from rawlsian._rows.parquet import open_parquet
+
+        return open_parquet(_files(source), columns, int(block_size))
+    _refuse_columns(columns)
+    return _of_array(source, int(block_size))
+
+
+def as_blocks(X: Any, *, is_mapped_too: bool = False) -> Blocks | None:
+    """Blocks, where X is in such or Dask has it, or perhaps if it is mapped."""
+    if isinstance(X, Blocks):
+        return X
+    if is_mapped_too and isinstance(X, np.memmap) and _is_large(X):
+        return open_blocks(X)
+    if "dask" in sys.modules and sys.modules["dask"].is_dask_collection(X):
+        from rawlsian._rows.dask import DaskBlocks
+
+        return DaskBlocks.of(X)
+    return None
+
+
+def _is_large(X: np.memmap[Any, Any]) -> bool:
+    """Whether a user mapped it, many rows of it; joblib maps what was in memory."""
+    is_joblibs = JOBLIB_FOLDER in str(X.filename)
+    return X.ndim == 2 and len(X) > FEW_MAPPED and not is_joblibs
+
+
+def refuse_blocks(X: Any, what: str, instead: str) -> None:
+    """Raise where X is in blocks, which this does not take."""
+    if as_blocks(X) is not None:
+        raise ValueError(
+            f"{what} takes rows in memory, but X ({type(X).__name__}) is not; "
+            f"{instead}."
+        )
+
+
+def _refuse_columns(columns: object) -> None:
+    if columns is not None:
+        raise ValueError("columns are named of Parquet files only; arrays have none.")
+
+
+def _are_paths(source: Any) -> bool:
+    return isinstance(source, (list, tuple)) and all(
+        isinstance(path, (str, Path)) for path in source
+    )
+
+
+def _mapped(path: str | Path) -> Any:
+    try:
+        # Copy on write: compiled code takes it for an ordinary array.
+        return np.load(path, mmap_mode="c")
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{str(path)!r} cannot be mapped: {error}.") from error
+
+
+def _files(source: Any) -> list[str]:
+    """Paths, in order: as listed, or those that a pattern or a folder has."""
+    if isinstance(source, (list, tuple)):
+        found = [str(path) for path in source]
+    elif has_magic(str(source)):
+        found = sorted(glob(str(source)))
+    elif Path(source).is_dir():
+        found = sorted(str(path) for path in Path(source).glob("*.parquet"))
+    else:
+        found = [str(source)]
+    if not found:
+        raise ValueError(f"no file is there for {source!r}; name Parquet files.")
+    return found
+
+
+def _of_array(array: Any, block_size: int) -> LocalBlocks:
+    refuse_mask(array, "X")
+    if issparse(array):
+        raise ValueError("X is sparse; rows in blocks must be dense.")
+    shape: tuple[int, ...] = getattr(array, "shape", ())
+    kind = getattr(array, "dtype", np.dtype("O"))
+    if len(shape) != 2 or kind.kind not in "fiub":
+        raise ValueError(
+            "rows in blocks must be a numeric array of two dimensions, a row an "
+            f"example, found {type(array).__name__} of shape {shape} and type {kind}."
+        )
+    parts = [
+        ArrayPart(array, start, min(start + block_size, shape[0]))
+        for start in range(0, shape[0], block_size)
+    ]
+    return LocalBlocks(parts, None, int(shape[1]))

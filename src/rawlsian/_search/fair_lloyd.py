@@ -1,0 +1,90 @@
+"""Fair-Lloyd: nearest centers and fair centers in turn, many runs side by side.
+
+Socially fair k-means (Ghadiri, Samadi and Vempala, 2021) minimises the largest mean
+squared distance of a group over centers that may lie anywhere. Each step of a run
+lowers it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rawlsian._core.entries import Entries, list_entries
+from rawlsian._core.problem import Problem
+from rawlsian._search import lloyd
+from rawlsian._search.restarts import slots_for
+from rawlsian._support.threads import run_in_chunks
+
+# Iterations of a run, unless a user says otherwise.
+MAX_ITER = 300
+
+# Largest costs closer than this, as a share, are of one solution.
+SAME = 1e-9
+
+RUNS_A_THREAD = 4
+
+
+class Solutions(NamedTuple):
+    """Ends of runs: mean costs and weights of the groups, centers, iterations."""
+
+    costs: NDArray[np.float64]
+    group_weights: NDArray[np.float64]
+    centers: NDArray[np.float64]
+    n_iter: NDArray[np.int64]
+
+    @property
+    def objectives(self) -> NDArray[np.float64]:
+        """The largest mean cost of a group, by run."""
+        largest: NDArray[np.float64] = self.costs.max(axis=1)
+        return largest
+
+    def take(self, runs: list[int]) -> Solutions:
+        """Those of some runs."""
+        parts: Any = (part[runs] for part in self)
+        return Solutions(*parts)
+
+    def join(self, others: Solutions) -> Solutions:
+        """Those of both."""
+        parts: Any = map(np.concatenate, zip(self, others, strict=True))
+        return Solutions(*parts)
+
+
+class FairRuns:
+    """Runs of Fair-Lloyd on one problem, of which X is kept as entries."""
+
+    def __init__(self, problem: Problem, max_iter: int) -> None:
+        self.problem = problem
+        self.max_iter = max_iter
+        self.entries: Entries = list_entries(problem)
+        squares = problem.weights * problem.norms
+        self.squares = np.bincount(problem.groups, squares, problem.n_groups)
+
+    def run(
+        self, init: NDArray[np.float64], *, patience: int = 0, ceiling: float = np.inf
+    ) -> Solutions:
+        """Fair-Lloyd from each of init, centers of shape (n_runs, k, d), shifted."""
+        problem, entries = self.problem, self.entries
+        weights = problem.weights[entries.rows]
+        n_runs, n_clusters, _ = init.shape
+
+        def find(start: int, stop: int) -> Solutions:
+            n = stop - start
+            solutions = Solutions(
+                np.empty((n, problem.n_groups)), np.empty((n, problem.n_groups)),
+                np.empty_like(init[start:stop]), np.empty(n, np.int64),
+            )  # fmt: skip
+            lloyd.fair_runs(
+                entries.shared, entries.ends, entries.columns, entries.values, weights,
+                entries.groups, problem.group_sizes, self.squares, init[start:stop],
+                slots_for(n, problem, n_clusters), self.max_iter, patience, ceiling,
+                *solutions,
+            )  # fmt: skip
+            return solutions
+
+        first, *others = run_in_chunks(find, n_runs, smallest_chunk=RUNS_A_THREAD)
+        for solutions in others:
+            first = first.join(solutions)
+        return first

@@ -1,0 +1,93 @@
+"""Relocate: take a cluster apart and found it elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rawlsian._core.assignment import Assignment
+from rawlsian._core.parameters import check_count
+from rawlsian._core.relabeling import renumbering
+from rawlsian._search.crossing import GIVE_UP_ABOVE, PATIENCE
+from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns
+from rawlsian._search.partitions import Labels, best_partitions, improved
+from rawlsian.operators.proposals import Proposals, check_least_gain
+
+# Trials for each cluster, and ends of which the means are improved.
+TRIALS_A_CLUSTER = 16
+N_IMPROVED = 6
+
+
+@dataclass(frozen=True)
+class Relocate:
+    """Take one cluster apart and found it elsewhere.
+
+    The center of a cluster is put on an example drawn at random, and all examples are
+    assigned anew: by a run of Fair-Lloyd from there, and then one at a time, with means
+    for centers. The best of what many such trials lead to are proposed. This leaves a
+    basin that moves of a few examples cannot leave.
+
+    Parameters
+    ----------
+    n_trials : int, default=None
+        Number of trials at each step; ``None`` means 16 for each cluster.
+    random_state : int, default=0
+        Seed of the examples that clusters are founded on. They are the same at each
+        step, so that the same assignment gives the same proposals.
+    least_gain : float, default=0.0
+        As of ``Batch``: assigning one at a time ends where going over all examples
+        gains less than this share of the mean cost of the worst-off group. Above 0 it
+        also goes over them fewer times before that.
+    """
+
+    n_trials: int | None = None
+    random_state: int = 0
+    least_gain: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.n_trials is not None:
+            check_count(self.n_trials, "n_trials")
+        check_least_gain(self.least_gain)
+
+    def generate(self, assignment: Assignment) -> Iterator[Proposals]:
+        """Yield the best that relocating a cluster leads to."""
+        problem, n_clusters = assignment.problem, assignment.n_clusters
+        if n_clusters == 1:
+            return
+        runs = FairRuns(problem, MAX_ITER)
+        cost = problem.max_distance - assignment.lowest
+        ends = runs.run(
+            self._relocated(assignment), patience=PATIENCE, ceiling=GIVE_UP_ABOVE * cost
+        )
+        partitions = best_partitions(problem, ends.centers + problem.shift, N_IMPROVED)
+        found = []
+        least_gain = self.least_gain * cost
+        for labels in improved(runs, partitions, n_clusters, least_gain=least_gain):
+            labels = _numbered_alike(labels, assignment)
+            examples = np.flatnonzero(labels != assignment.labels)
+            found.append((examples, labels[examples].astype(np.int64)))
+        if found:
+            utilities = [assignment.utilities_after(*moves) for moves in found]
+            yield Proposals(np.array(utilities), lambda j: found[j])
+
+    def _relocated(self, assignment: Assignment) -> NDArray[np.float64]:
+        """The means, one of which is on a random example, for each trial."""
+        problem, n_clusters = assignment.problem, assignment.n_clusters
+        n_trials = self.n_trials or TRIALS_A_CLUSTER * n_clusters
+        rng = np.random.RandomState(self.random_state)
+        rows = rng.choice(np.flatnonzero(problem.weights > 0), n_trials)
+        trials = np.arange(n_trials)
+        centers = np.repeat(assignment.centers[None], n_trials, axis=0)
+        centers[trials, trials % n_clusters] = problem.X[rows]
+        relocated: NDArray[np.float64] = centers - problem.shift
+        return relocated
+
+
+def _numbered_alike(labels: Labels, assignment: Assignment) -> Labels:
+    """Labels renumbered so that as few as possible differ; without weight, none."""
+    counts = assignment.problem.weights > 0
+    numbers = renumbering(labels, assignment.labels, assignment.n_clusters, counts)
+    return np.where(counts, numbers[labels], assignment.labels).astype(np.int32)

@@ -1,0 +1,55 @@
+"""The best of all partitions of a few rows."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+
+def partitions(n, k):
+    """Every way to give n rows to k clusters, up to their names, none empty."""
+    for labels in itertools.product(range(k), repeat=n):
+        if list(dict.fromkeys(labels)) == list(range(k)):
+            yield np.array(labels)
+
+
+def least_cost_of_any_partition(case, k):
+    """What brute force finds for two groups and free centers."""
+    best = np.inf
+    for labels in partitions(len(case.X), k):
+        best = min(best, least_cost_of_two_groups(case, labels, best))
+    return best
+
+
+def least_cost_of_two_groups(case, labels, known):
+    """The largest of sum_g lambda_g cost_g, in which it is concave, if below known.
+
+    In a cluster with shares a and b of the two groups, whose means are D apart
+    (squared), the best center costs l a (1 - l) b D / (l a + (1 - l) b) besides what
+    the groups cost at their own means.
+    """
+    base, terms = np.zeros(2), []
+    for c in range(labels.max() + 1):
+        shares, means = [], []
+        for g in range(2):
+            rows = case.X[(labels == c) & (case.groups == g)]
+            shares.append(len(rows) / (case.groups == g).sum())
+            means.append(rows.mean(axis=0) if len(rows) else np.zeros(case.X.shape[1]))
+            base[g] += ((rows - means[g]) ** 2).sum() / (case.groups == g).sum()
+        terms.append((*shares, ((means[0] - means[1]) ** 2).sum()))
+    a, b, apart = np.array(terms).T
+
+    def dual(share):
+        mass = np.maximum(share * a + (1 - share) * b, 1e-300)
+        between = share * a * (1 - share) * b * apart / mass
+        return share * base[0] + (1 - share) * base[1] + between.sum()
+
+    if dual(0.5) >= known:  # and the largest is no lower
+        return known
+    solved = minimize_scalar(
+        lambda share: -dual(share), bounds=(1e-9, 1 - 1e-9), method="bounded",
+        options={"xatol": 1e-12},
+    )  # fmt: skip
+    return max(-solved.fun, dual(0), dual(1))  # the ends are left out by it

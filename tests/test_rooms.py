@@ -1,0 +1,72 @@
+"""The folders of the package are its architecture: imports go one way."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import rawlsian
+
+SOURCE = Path(rawlsian.__file__).parent
+# From the bottom of the house up: a room imports from itself and from those before it.
+ROOMS = [
+    "_version", "_support", "_rows", "_core", "preprocessing", "_search", "operators",
+    "bounds", "_outofcore", "metrics", "_estimators", "plotting", "datasets", "report",
+    "_tables", "study", "cli", "__main__",
+]  # fmt: skip
+MODULES = sorted(path for path in SOURCE.rglob("*.py") if path.parent != SOURCE) + [
+    SOURCE / f"{room}.py" for room in ROOMS if (SOURCE / f"{room}.py").exists()
+]
+
+
+def room_of(path):
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imported(path):
+    """Every module of the package that a file imports, wherever the import stands."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} has a relative import"
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def test_every_folder_and_module_is_in_the_list_of_rooms():
+    inside = {room_of(path) for path in SOURCE.rglob("*.py")} - {"__init__"}
+
+    assert inside == set(ROOMS)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.name))
+def test_a_room_imports_only_from_rooms_before_it(path):
+    place = ROOMS.index(room_of(path))
+    names = [name.split(".")[1] for name in imported(path) if "rawlsian." in name]
+
+    wrong = [each for each in names if each in ROOMS and ROOMS.index(each) > place]
+
+    assert wrong == []
+    # Public names come from the package's stub; inside, modules name each other.
+    assert {each for each in names if each not in ROOMS} == set()
+
+
+def test_no_module_imports_itself_by_way_of_others():
+    graph = {
+        ".".join(("rawlsian", *path.relative_to(SOURCE).with_suffix("").parts)): path
+        for path in MODULES
+    }
+    left = {
+        name: {each for each in imported(path) if each in graph and each != name}
+        for name, path in graph.items()
+    }
+
+    while left:
+        leaves = {name for name, needs in left.items() if not needs}
+        assert leaves, f"a cycle among {sorted(left)}"
+        left = {
+            name: needs - leaves for name, needs in left.items() if name not in leaves
+        }
