@@ -4,19 +4,21 @@
     scripts/snapshot write after.json       # at another
     scripts/snapshot compare before.json after.json
 
-Arrays and files are recorded as SHA-256 of their bytes. Sentences of ``--json`` are
-recorded as text, so that a change of wording is shown but does not fail. Only public
-names are used. Takes about two minutes on two cores.
+Arrays and files are recorded as SHA-256 of their bytes. Sentences of ``--json``, and
+public names with their signatures, are recorded as text: a change of these is shown but
+does not fail. Only public names are used. Takes about two minutes on two cores.
 """
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import sys
 import tempfile
 import warnings
 from contextlib import chdir
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +30,12 @@ LARGE_OPERATORS = ("batch", "rawls")
 # Keys of --json whose values are sentences or name files.
 WORDS = ("remarks", "reason", "not_clustered_on")
 
+PUBLIC_MODULES = ("bounds", "datasets", "metrics", "operators", "plotting",
+                  "preprocessing", "report", "study")  # fmt: skip
+
 numbers: dict[str, str] = {}
 words: dict[str, Any] = {}
+names: dict[str, str] = {}
 
 
 def main() -> int:
@@ -37,7 +43,7 @@ def main() -> int:
     match sys.argv[1:]:
         case ["write", path]:
             record()
-            content = {"numbers": numbers, "words": words}
+            content = {"numbers": numbers, "words": words, "names": names}
             Path(path).write_text(json.dumps(content, indent=1, sort_keys=True) + "\n")
             print(f"{len(numbers)} results in {path}")
             return 0
@@ -49,13 +55,16 @@ def main() -> int:
 
 def compare(first: dict[str, Any], second: dict[str, Any]) -> int:
     """Print what differs; 1 if a number does."""
-    for kind in ("words", "numbers"):
+    for kind in ("words", "names", "numbers"):
         ours, theirs = first[kind], second[kind]
-        names = sorted(ours.keys() | theirs.keys())
-        differing = [name for name in names if ours.get(name) != theirs.get(name)]
+        every = sorted(ours.keys() | theirs.keys())
+        differing = [name for name in every if ours.get(name) != theirs.get(name)]
         for name in differing:
-            print(f"{kind} differ: {name}")
-        print(f"{kind}: {len(names) - len(differing)} equal, {len(differing)} differ")
+            shown = (
+                f": {ours.get(name)} -> {theirs.get(name)}" if kind == "names" else ""
+            )
+            print(f"{kind} differ: {name}{shown}")
+        print(f"{kind}: {len(every) - len(differing)} equal, {len(differing)} differ")
     return int(first["numbers"] != second["numbers"])
 
 
@@ -76,6 +85,7 @@ def keep(name: str, *values: Any) -> None:
 def record() -> None:
     """Run everything, in a folder of its own."""
     warnings.simplefilter("ignore")
+    public_names()
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
         for seed in SEEDS:
             in_memory(seed)
@@ -84,6 +94,34 @@ def record() -> None:
         measures()
         study()
         tables()
+
+
+def public_names() -> None:
+    """Record the signature of each public function, class, method and attribute."""
+    for module in ("rawlsian", *(f"rawlsian.{each}" for each in PUBLIC_MODULES)):
+        found = import_module(module)
+        for name in found.__all__:
+            each = getattr(found, name)
+            names[f"{module}.{name}"] = signature(each)
+            if inspect.isclass(each):
+                for member in vars(each).keys() | getattr(each, "__annotations__", {}):
+                    if not member.startswith("_"):
+                        value = inspect.getattr_static(each, member, None)
+                        names[f"{module}.{name}.{member}"] = signature(value)
+
+
+def signature(value: Any) -> str:
+    """Names, kinds and defaults of the parameters; the type of anything else."""
+    if not callable(value):
+        return type(value).__name__ if isinstance(value, property) else "attribute"
+    try:
+        parameters = inspect.signature(value).parameters.values()
+    except (TypeError, ValueError):
+        return "callable"
+    shown = (
+        str(each.replace(annotation=inspect.Parameter.empty)) for each in parameters
+    )
+    return f"({', '.join(shown)})"
 
 
 def people(seed: int, n: int, d: int, n_groups: int) -> tuple[Any, Any, Any]:
