@@ -102,7 +102,7 @@ from rawlsian.plotting import (
 from rawlsian.preprocessing import (
     UnitDistanceEncoder as UnitDistanceEncoder,
 )
-from rawlsian.study import (
+from rawlsian.study.run import (
     StudyConfig as StudyConfig,
     run_study as run_study,
 )
