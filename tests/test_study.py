@@ -505,7 +505,7 @@ def test_pairs_of_one_move_that_is_useless_alone_are_told_apart():
     sample = _stages.Sample(0, case.X, case.groups, 10.0, np.arange(len(case.X)))
     start = _stages.Start(np.arange(1), 0, 0)
     counts = _stages.count_pairs(
-        _stages.Explored(sample, Runs(), {"filtered": start}, 0.0), "filtered"
+        _stages.SampleRuns(sample, Runs(), {"filtered": start}, 0.0), "filtered"
     )
 
     assert counts["pairs"] == 40 * 39 // 2 * 4

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.colors import ListedColormap
 
     from rawlsian.bounds import Bound
 
@@ -79,7 +80,7 @@ class HasPoints(Protocol):
     """What can be drawn: Restarts, Trajectory, Points."""
 
     @property
-    def groups(self) -> Any:
+    def groups(self) -> Sequence[Hashable] | NDArray[Any]:
         """Names of the groups."""
 
     @property
@@ -467,7 +468,7 @@ def _draw_equality(ax: Axes) -> None:
     ax.autoscale_view()
 
 
-def _dark_is_high() -> Any:
+def _dark_is_high() -> ListedColormap:
     """A colour map from light to dark that leaves out what is hard to see on white."""
     from matplotlib import colormaps
     from matplotlib.colors import ListedColormap

@@ -7,7 +7,7 @@ page's script fills.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,8 @@ NOW, EQUAL = "#D55E00", "#999999"
 N_CLOUD = 2000
 N_PANELS = 11
 TITLE_WIDTH = 40  # characters of a line
+
+Choice = TypeVar("Choice")
 
 
 def page_charts(page: Page) -> dict[str, Any]:
@@ -65,13 +67,13 @@ def _range(page: Page) -> range:
     return range(len(page.groups))
 
 
-def _cycle(choices: tuple[Any, ...], place: int) -> Any:
+def _cycle(choices: tuple[Choice, ...], place: int) -> Choice:
     return choices[place % len(choices)]
 
 
 def _look(
-    colours: tuple[Any, ...], dashes: tuple[Any, ...], place: int
-) -> tuple[Any, Any]:
+    colours: tuple[str, ...], dashes: tuple[tuple[int, ...], ...], place: int
+) -> tuple[str, tuple[int, ...]]:
     return _cycle(colours, place), _cycle(dashes, place)
 
 
@@ -81,11 +83,11 @@ def _pairs(page: Page) -> list[tuple[int, int]]:
     lag = int(np.argmin(start))
     sizes = np.bincount(page.group_codes, minlength=len(page.groups))
     # A group of rows without weight has no utility to draw.
-    is_told = np.any(
+    has_utility = np.any(
         [np.isfinite(way.utilities).any(axis=0) for way in page.ways], axis=0
     )
     largest = np.argsort(-sizes, kind="stable")
-    others = [int(g) for g in largest if g != lag and is_told[g]]
+    others = [int(g) for g in largest if g != lag and has_utility[g]]
     return [(lag, g) for g in sorted(others[:N_PANELS])]
 
 
@@ -226,7 +228,7 @@ def _plane(
         )
         for layer in layers
     ]
-    return _finished(
+    return _specification(
         alt.layer(*encoded).properties(width="container", height="container")
     )
 
@@ -312,7 +314,7 @@ def _along(page: Page) -> dict[str, Any]:
             line.mark_rule(color=INK, strokeDash=[2, 3], aria=False).encode(y=y)
         )
     chart = alt.layer(*layers).properties(width="container", height=320)
-    return _finished(chart)
+    return _specification(chart)
 
 
 def _groups(page: Page) -> dict[str, Any]:
@@ -339,7 +341,7 @@ def _groups(page: Page) -> dict[str, Any]:
     chart = chart.add_params(names).properties(
         width="container", height=34 * (len(page.groups) + 1)
     )
-    return _finished(chart)
+    return _specification(chart)
 
 
 def _clusters(page: Page) -> dict[str, Any]:
@@ -367,7 +369,7 @@ def _clusters(page: Page) -> dict[str, Any]:
     )
     chart = alt.layer(bars, numbers).add_params(names)
     height = 30 * n_clusters
-    return _finished(chart.properties(width="container", height=height))
+    return _specification(chart.properties(width="container", height=height))
 
 
 def _utility_scale(page: Page) -> alt.Scale:
@@ -406,7 +408,7 @@ def _title(group: str) -> list[str]:
     return [name if len(name) <= TITLE_WIDTH else f"{name[: TITLE_WIDTH - 1]}…", hint]
 
 
-def _finished(chart: alt.LayerChart | alt.FacetChart) -> dict[str, Any]:
+def _specification(chart: alt.LayerChart | alt.FacetChart) -> dict[str, Any]:
     """The specification, in the colours of the text around it."""
     chart = chart.configure(
         background="transparent",

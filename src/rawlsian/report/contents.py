@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +55,7 @@ class Way:
     steps: NDArray[np.int64]
     utilities: NDArray[np.float64]
     overall: NDArray[np.float64]
-    labels: NDArray[Any]
+    labels: NDArray[np.integer]
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +104,7 @@ class Page:
     title: str
     summary: tuple[str, ...]
     groups: tuple[str, ...]
-    group_codes: NDArray[Any]
+    group_codes: NDArray[np.integer]
     max_distance: float
     cluster_names: tuple[str, ...]
     X: NDArray[np.float64]

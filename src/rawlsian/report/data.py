@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from rawlsian._version import __version__
 from rawlsian.report.contents import Attribute, Page, Way
-from rawlsian.report.labels import carried
+from rawlsian.report.labels import pack_rows
 
 # What a card tells of a cluster.
 N_DISTINCTIVE = 6
@@ -52,7 +52,7 @@ def page_data(page: Page) -> dict[str, Any]:
         ],
         "methods": page.methods,
         "limits": page.limits,
-        **carried(page),
+        **pack_rows(page),
     }
 
 
@@ -110,7 +110,7 @@ def _way_data(
     }
 
 
-def _count(codes: NDArray[Any], n_codes: int) -> NDArray[np.intp]:
+def _count(codes: NDArray[np.integer], n_codes: int) -> NDArray[np.intp]:
     return np.bincount(codes, minlength=n_codes)
 
 
@@ -133,7 +133,7 @@ def _deviation(X: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _cluster_sums(
-    X: NDArray[np.float64], labels: NDArray[Any], n_clusters: int
+    X: NDArray[np.float64], labels: NDArray[np.integer], n_clusters: int
 ) -> Iterator[NDArray[np.float64]]:
     """The sum of each cluster's rows at every point, updated for those that moved.
 
@@ -155,7 +155,7 @@ def _cluster_sums(
 
 
 def _sums(
-    rows: NDArray[np.float64], labels: NDArray[Any], n_clusters: int
+    rows: NDArray[np.float64], labels: NDArray[np.integer], n_clusters: int
 ) -> NDArray[np.float64]:
     n_rows = len(rows)
     is_member = csr_array(
@@ -167,7 +167,10 @@ def _sums(
 
 
 def _pairs(
-    codes: NDArray[Any], others: NDArray[Any], n_codes: int, n_others: int
+    codes: NDArray[np.integer],
+    others: NDArray[np.integer],
+    n_codes: int,
+    n_others: int,
 ) -> NDArray[np.intp]:
     """How many rows have each pair of codes; of shape (n_codes, n_others)."""
     pairs = codes.astype(np.intp) * n_others + others
@@ -191,12 +194,12 @@ def _distinctive(
     means: NDArray[np.float64],
     score: NDArray[np.float64],
     sizes: NDArray[np.intp],
-) -> list[list[list[Any]]]:
+) -> list[list[tuple[int, float | None]]]:
     """The attributes in which each cluster differs most from everyone, and how."""
     order = np.argsort(-score, axis=1, kind="stable")[:, :N_DISTINCTIVE]
     return [
         [
-            [int(j), in_units(attributes[j], means[k, j])]
+            (int(j), in_units(attributes[j], means[k, j]))
             for j in order[k]
             if sizes[k] and score[k, j] > LEAST_DISTINCTIVE
         ]
@@ -204,5 +207,5 @@ def _distinctive(
     ]
 
 
-def _bound(page: Page) -> list[Any] | None:
-    return list(page.bound) if page.bound and isfinite(page.bound[1]) else None
+def _bound(page: Page) -> tuple[str, float] | None:
+    return page.bound if page.bound and isfinite(page.bound[1]) else None

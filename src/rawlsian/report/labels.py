@@ -17,7 +17,7 @@ LIMIT = 2_500_000
 GZIP = 31  # what zlib calls it
 
 
-def carried(page: Page) -> dict[str, Any]:
+def pack_rows(page: Page) -> dict[str, Any]:
     """Labels and names of rows as gzip in base64, and what was left out, in words.
 
     Each point's labels are XORed with those before, which are mostly the same. What
@@ -47,12 +47,14 @@ def carried(page: Page) -> dict[str, Any]:
     }
 
 
-def label_type(n_clusters: int) -> np.dtype[Any]:
+def label_type(n_clusters: int) -> np.dtype[np.unsignedinteger]:
     """The smallest unsigned integers for so many clusters, little end first."""
     return np.min_scalar_type(max(n_clusters - 1, 0)).newbyteorder("<")
 
 
-def pack_labels(labels: NDArray[Any], dtype: np.dtype[Any]) -> str | None:
+def pack_labels(
+    labels: NDArray[np.integer], dtype: np.dtype[np.unsignedinteger]
+) -> str | None:
     """All points as one text, or None if it is too large for any page."""
     packer = zlib.compressobj(wbits=GZIP)
     before = np.zeros(labels.shape[1], dtype)

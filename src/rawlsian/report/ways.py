@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -36,8 +34,9 @@ def trajectory_way(trajectory: Trajectory, title: str) -> Way:
     last = trajectory.n_iter
     evenly = np.linspace(0, last, min(MOST_POINTS, last + 1))
     steps = np.unique(evenly.round().astype(np.int64))
-    now = trajectory.start_labels.astype(label_type(len(trajectory.cluster_centers)))
-    labels = np.empty((len(steps), len(now)), now.dtype)
+    dtype = label_type(len(trajectory.cluster_centers))
+    now = trajectory.start_labels.astype(dtype)
+    labels = np.empty((len(steps), len(now)), dtype)
     done = 0
     for point, step in enumerate(steps):
         for operation in trajectory.operations[done:step]:
@@ -53,7 +52,9 @@ def trajectory_way(trajectory: Trajectory, title: str) -> Way:
     )
 
 
-def frontier_labels(frontier: Frontier, X: Any, start: NDArray[Any]) -> NDArray[Any]:
+def frontier_labels(
+    frontier: Frontier, X: NDArray[np.float64], start: NDArray[np.integer]
+) -> NDArray[np.unsignedinteger]:
     """Labels of each point, numbered so that few rows seem to have left the start.
 
     Parameters
@@ -78,7 +79,7 @@ def frontier_labels(frontier: Frontier, X: Any, start: NDArray[Any]) -> NDArray[
     return labels
 
 
-def frontier_way(frontier: Frontier, labels: NDArray[Any]) -> Way:
+def frontier_way(frontier: Frontier, labels: NDArray[np.integer]) -> Way:
     """Make a way of all points of a frontier.
 
     Parameters

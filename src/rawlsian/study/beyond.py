@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,24 +15,28 @@ from rawlsian._estimators.traverse import Trajectory, traverse
 from rawlsian._search.frontier import Frontier, frontier
 from rawlsian.bounds import group_bound, proved_bound
 from rawlsian.study.data import Sample
-from rawlsian.study.stages import FILTERED, SAME, UNFILTERED, Explored, path
+from rawlsian.study.stages import FILTERED, SAME, UNFILTERED, SampleRuns, path
+
+Centers = Literal["mean", "free"]
 
 # What is compared: walks from the utilitarian point, and the solver with its two kinds
 # of centers, which needs no start.
 WALKS = ("R1", "R2", "batch", "rawls")
-SOLVERS = {"mean centers": "mean", "free centers": "free"}
+SOLVERS: dict[str, Centers] = {"mean centers": "mean", "free centers": "free"}
 METHODS = (*WALKS, *SOLVERS)
 
 # Rows that the proved bound is computed with: more make it tighter, and slow.
 PROVED_ROWS = 300
 
+Result = TypeVar("Result")
 
-def start_of(explored: Explored) -> str:
+
+def start_of(explored: SampleRuns) -> str:
     """Where walks start: at the paper's point or, if no run has it, the plain one."""
     return FILTERED if FILTERED in explored.starts else UNFILTERED
 
 
-def compare(explored: Explored) -> dict[str, Any]:
+def compare(explored: SampleRuns) -> dict[str, Any]:
     """Every method on one sample, and the bounds."""
     sample, start = explored.sample, start_of(explored)
     labels = explored.restarts.labels(explored.starts[start].utilitarian)
@@ -63,7 +67,7 @@ class Ways(NamedTuple):
     frontier: Frontier
 
 
-def ways_of(explored: Explored) -> Ways:
+def ways_of(explored: SampleRuns) -> Ways:
     """The walks of the sample shown, and its frontier."""
     sample, start = explored.sample, start_of(explored)
     labels = explored.restarts.labels(explored.starts[start].utilitarian)
@@ -91,7 +95,7 @@ def show(sample: Sample, ways: Ways) -> dict[str, Any]:
 
 def _walk(
     sample: Sample, labels: NDArray[np.int32], operator: str
-) -> tuple[Any, dict[str, Any]]:
+) -> tuple[Trajectory, dict[str, Any]]:
     walk, seconds = _timed(
         lambda: traverse(
             sample.X, labels, sample.sex, operator=operator,
@@ -104,7 +108,7 @@ def _walk(
     }  # fmt: skip
 
 
-def _solve(sample: Sample, n_clusters: int, centers: Any) -> dict[str, Any]:
+def _solve(sample: Sample, n_clusters: int, centers: Centers) -> dict[str, Any]:
     estimator = RawlsianKMeans(
         n_clusters, centers=centers, max_distance=sample.max_distance,
         random_state=sample.seed,
@@ -138,6 +142,6 @@ def _bounds(
     return bounds, {"group": group_seconds, "proved": proved_seconds}
 
 
-def _timed(do: Callable[[], Any]) -> tuple[Any, float]:
+def _timed(do: Callable[[], Result]) -> tuple[Result, float]:
     began = time.perf_counter()
     return do(), time.perf_counter() - began

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,8 +25,8 @@ class Adult(NamedTuple):
     """The prepared table."""
 
     X: NDArray[np.float64]
-    sex: NDArray[Any]
-    income: NDArray[Any]
+    sex: NDArray[np.str_]
+    income: NDArray[np.str_]
     max_distance: float
     line_numbers: NDArray[np.int64]
     attributes: tuple[Attribute, ...]
@@ -37,7 +37,7 @@ class Sample(NamedTuple):
 
     seed: int
     X: NDArray[np.float64]
-    sex: NDArray[Any]
+    sex: NDArray[np.str_]
     max_distance: float
     line_numbers: NDArray[np.int64]
 
@@ -59,7 +59,7 @@ def load() -> Adult:
     )  # fmt: skip
 
 
-def _number(name: str, column: NDArray[Any]) -> Attribute:
+def _number(name: str, column: NDArray[np.float64]) -> Attribute:
     return Attribute(name, None, float(column.min()), float(np.ptp(column)))
 
 
@@ -105,7 +105,7 @@ def samples_with_the_split(adult: Adult, seed: int) -> Iterator[Sample | None]:
             yield None
 
 
-def _shares(counts: dict[Any, Any]) -> dict[str, dict[str, float]]:
+def _shares(counts: Mapping[str, int]) -> dict[str, dict[str, float]]:
     total = sum(counts.values())
     return {
         str(name): {"examples": int(count), "share": float(count / total)}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rawlsian.plotting import (
     RAWLSIAN,
@@ -109,7 +110,9 @@ def _by_group(point: dict[str, float]) -> dict[Hashable, float]:
     return {name: value for name, value in point.items() if name != "overall"}
 
 
-def _legend(ax: Axes, place: Any, **options: Any) -> None:
+def _legend(
+    ax: Axes, place: Literal["best", "lower right", "upper center"], **options: Any
+) -> None:
     """A legend that has the line of equality last."""
     handles, labels = ax.get_legend_handles_labels()
     order = sorted(range(len(labels)), key=lambda i: labels[i] == "equal utility")
@@ -118,7 +121,7 @@ def _legend(ax: Axes, place: Any, **options: Any) -> None:
     )
 
 
-def _window(ax: Axes, x: Any, y: Any) -> None:
+def _window(ax: Axes, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
     """Show a square around these coordinates."""
     reach = 0.56 * max(np.ptp(x), np.ptp(y), 1e-4)
     middle_x, middle_y = (np.min(x) + np.max(x)) / 2, (np.min(y) + np.max(y)) / 2
@@ -147,7 +150,9 @@ def _existence(results: dict[str, Any]) -> Figure:
     return figure
 
 
-def _around(existence: dict[str, Any], x: Any, y: Any) -> tuple[Any, Any]:
+def _around(
+    existence: dict[str, Any], x: NDArray[np.float64], y: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The two points, twice as far apart, and the runs that are nearest to them."""
     ends = np.array(
         [[existence[key][name] for name in (MAG, LAG)]

@@ -9,7 +9,7 @@ from rawlsian.report import Page, frontier_labels, frontier_way, trajectory_way
 from rawlsian.report.words import LIMITS, TRADE_OFF, UTILITY
 from rawlsian.study.beyond import Ways
 from rawlsian.study.data import Adult
-from rawlsian.study.stages import Explored
+from rawlsian.study.stages import SampleRuns
 
 TITLES = {
     "rawls": "rawls: whatever helps",
@@ -30,7 +30,7 @@ BOUND = (
 
 
 def study_page(
-    adult: Adult, shown: Explored, ways: Ways, beyond: dict[str, Any]
+    adult: Adult, shown: SampleRuns, ways: Ways, beyond: dict[str, Any]
 ) -> Page:
     """What the page shows of the sample that the figures show."""
     sample = shown.sample

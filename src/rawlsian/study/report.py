@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rawlsian.study.claims import (
     PAPER_ITERATIONS,
@@ -421,7 +422,7 @@ def _point_row(name: str, point: dict[str, float]) -> list[str]:
     return [name, *(f"{point[key]:.4f}" for key in (MINORITY, MAJORITY, "overall"))]
 
 
-def _spread(values: Any, form: str) -> str:
-    values = np.asarray(values, dtype=float)
-    low, median, high = map(form.format, np.quantile(values, [0, 0.5, 1]))
+def _spread(values: ArrayLike, form: str) -> str:
+    quantiles = np.quantile(np.asarray(values, dtype=float), [0, 0.5, 1])
+    low, median, high = map(form.format, quantiles)
     return f"{median} ({low} to {high})"

@@ -17,7 +17,7 @@ from rawlsian.study import beyond as _beyond, data as _data, stages as _stages
 from rawlsian.study.claims import PAPER_ITERATIONS, check_claims
 from rawlsian.study.folder import OutputFolder
 from rawlsian.study.page import study_page
-from rawlsian.study.stages import FILTERED, OPERATORS, UNFILTERED, Explored
+from rawlsian.study.stages import FILTERED, OPERATORS, UNFILTERED, SampleRuns
 
 DATASETS = ("adult",)
 
@@ -131,49 +131,58 @@ def run_study(
         "stages_finished": [],
         "seconds": {},
     }
-    began = time.perf_counter()
-
-    def tell(stage: str, done: int, total: int) -> None:
-        nonlocal began
-        if done == total:
-            results["stages_finished"].append(stage)
-            results["seconds"][stage] = time.perf_counter() - began
-            began = time.perf_counter()
-            if folder is not None:
-                folder.save(results)
-        if callback is not None:
-            callback(Progress(stage, done, total, results))
-
+    log = _StageLog(results, folder, callback)
     adult = _data.load()
     results["dataset"] = _data.describe(adult)
-    tell("data", 1, 1)
+    log.update("data", 1, 1)
     _stages.warm_up()
-    explored = _explore_samples(adult, config, results, tell)
+    explored = _explore_samples(adult, config, results, log)
     shown = _choose(explored, results)
     results["existence"] = _existence(shown, results)
-    tell("existence", config.samples, config.samples)
-    results["traversals"] = _traversals(shown, results, tell)
-    tell("traversals", len(OPERATORS), len(OPERATORS))
-    _walk_everywhere(explored, results, tell)
-    tell("samples", config.samples, config.samples)
+    log.update("existence", config.samples, config.samples)
+    results["traversals"] = _traversals(shown, results, log)
+    log.update("traversals", len(OPERATORS), len(OPERATORS))
+    _walk_everywhere(explored, results, log)
+    log.update("samples", config.samples, config.samples)
     ways = _beyond.ways_of(shown)
-    results["beyond"] = _beyond_the_paper(explored, shown.sample, ways, tell)
+    results["beyond"] = _beyond_the_paper(explored, shown.sample, ways, log)
     if folder is not None:
         folder.page = page_html(study_page(adult, shown, ways, results["beyond"]))
-    tell("beyond", config.samples, config.samples)
+    log.update("beyond", config.samples, config.samples)
     results["claims"] = check_claims(results)
-    tell("claims", 1, 1)
+    log.update("claims", 1, 1)
     return results
 
 
-Tell = Callable[[str, int, int], None]
+class _StageLog:
+    """Progress of a study: time finished stages, save them, call the callback."""
+
+    def __init__(
+        self,
+        results: dict[str, Any],
+        folder: OutputFolder | None,
+        callback: Callable[[Progress], object] | None,
+    ) -> None:
+        self._results, self._folder, self._callback = results, folder, callback
+        self._began = time.perf_counter()
+
+    def update(self, stage: str, done: int, total: int) -> None:
+        """Report that `done` of `total` parts of a stage are finished."""
+        if done == total:
+            self._results["stages_finished"].append(stage)
+            self._results["seconds"][stage] = time.perf_counter() - self._began
+            self._began = time.perf_counter()
+            if self._folder is not None:
+                self._folder.save(self._results)
+        if self._callback is not None:
+            self._callback(Progress(stage, done, total, self._results))
 
 
 def _explore_samples(
-    adult: _data.Adult, config: StudyConfig, results: dict[str, Any], tell: Tell
-) -> list[Explored]:
+    adult: _data.Adult, config: StudyConfig, results: dict[str, Any], log: _StageLog
+) -> list[SampleRuns]:
     """Find the samples, run k-means on each and walk with R1, which is quick."""
-    explored: list[Explored] = []
+    explored: list[SampleRuns] = []
     rows = []
     n_drawn = 0
     for sample in _data.samples_with_the_split(adult, config.seed):
@@ -197,7 +206,7 @@ def _explore_samples(
         rows.append(row)
         if len(rows) == config.samples:
             break
-        tell("existence", len(rows), config.samples)
+        log.update("existence", len(rows), config.samples)
     is_filtered = any(row[FILTERED] for row in rows)
     results["samples"] = {
         "seeds_drawn": n_drawn,
@@ -207,7 +216,7 @@ def _explore_samples(
     return explored
 
 
-def _choose(explored: list[Explored], results: dict[str, Any]) -> Explored:
+def _choose(explored: list[SampleRuns], results: dict[str, Any]) -> SampleRuns:
     """The sample shown: its R1 iterations come nearest to the paper's."""
     start = results["samples"]["start"]
     candidates = [
@@ -218,7 +227,7 @@ def _choose(explored: list[Explored], results: dict[str, Any]) -> Explored:
     return explored[min(candidates)[1]]
 
 
-def _existence(shown: Explored, results: dict[str, Any]) -> dict[str, Any]:
+def _existence(shown: SampleRuns, results: dict[str, Any]) -> dict[str, Any]:
     """Stage 2 of the sample shown."""
     start = results["samples"]["start"]
     restarts = shown.restarts
@@ -241,20 +250,20 @@ def _existence(shown: Explored, results: dict[str, Any]) -> dict[str, Any]:
 
 
 def _traversals(
-    shown: Explored, results: dict[str, Any], tell: Tell
+    shown: SampleRuns, results: dict[str, Any], log: _StageLog
 ) -> list[dict[str, Any]]:
     """Stage 3, with every point on the way."""
     records: list[dict[str, Any]] = []
     for operator in OPERATORS:
         if records:
-            tell("traversals", len(records), len(OPERATORS))
+            log.update("traversals", len(records), len(OPERATORS))
         trajectory, record = _stages.walk(shown, results["samples"]["start"], operator)
         records.append({**record, "path": _stages.path(trajectory)})
     return records
 
 
 def _walk_everywhere(
-    explored: list[Explored], results: dict[str, Any], tell: Tell
+    explored: list[SampleRuns], results: dict[str, Any], log: _StageLog
 ) -> None:
     """Stage 4: every operator from both starts; pairs counted at the paper's."""
     main_start, rows = results["samples"]["start"], results["samples"]["rows"]
@@ -262,10 +271,12 @@ def _walk_everywhere(
     for place, row in enumerate(walked):
         rows[place] = row
         if place + 1 < len(rows):
-            tell("samples", place + 1, len(rows))
+            log.update("samples", place + 1, len(rows))
 
 
-def _walk_from(main_start: str, one: tuple[Explored, dict[str, Any]]) -> dict[str, Any]:
+def _walk_from(
+    main_start: str, one: tuple[SampleRuns, dict[str, Any]]
+) -> dict[str, Any]:
     """What is told of a sample, with every operator."""
     this, row = one
     for start in (FILTERED, UNFILTERED):
@@ -280,13 +291,13 @@ def _walk_from(main_start: str, one: tuple[Explored, dict[str, Any]]) -> dict[st
 
 
 def _beyond_the_paper(
-    explored: list[Explored], shown: _data.Sample, ways: _beyond.Ways, tell: Tell
+    explored: list[SampleRuns], shown: _data.Sample, ways: _beyond.Ways, log: _StageLog
 ) -> dict[str, Any]:
     """Stage 5: what reaches further, and how much is left."""
     rows: list[dict[str, Any]] = []
     for row in in_order(_beyond.compare, explored):
         if rows:
-            tell("beyond", len(rows), len(explored))
+            log.update("beyond", len(rows), len(explored))
         rows.append(row)
     return {
         "methods": list(_beyond.METHODS),

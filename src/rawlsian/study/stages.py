@@ -33,7 +33,7 @@ class Start(NamedTuple):
     rawlsian: int
 
 
-class Explored(NamedTuple):
+class SampleRuns(NamedTuple):
     """A sample, many k-means runs on it, and where traversals may start."""
 
     sample: Sample
@@ -52,7 +52,7 @@ def warm_up() -> None:
         traverse(rows, labels, groups, operator=operator)
 
 
-def explore(sample: Sample, n_clusters: int, n_runs: int) -> Explored:
+def explore(sample: Sample, n_clusters: int, n_runs: int) -> SampleRuns:
     """Run k-means many times on a sample; the filter may let nothing through."""
     started = time.perf_counter()
     restarts = kmeans_restarts(
@@ -63,10 +63,10 @@ def explore(sample: Sample, n_clusters: int, n_runs: int) -> Explored:
     filtered = np.flatnonzero(restarts.least_advantaged == MINORITY)
     if len(filtered) > 0:
         starts[FILTERED] = _best_of(restarts, filtered)
-    return Explored(sample, restarts, starts, time.perf_counter() - started)
+    return SampleRuns(sample, restarts, starts, time.perf_counter() - started)
 
 
-def lag_runs(explored: Explored) -> int:
+def lag_runs(explored: SampleRuns) -> int:
     """How many runs have the minority as the less advantaged group."""
     start = explored.starts.get(FILTERED)
     return 0 if start is None else len(start.runs)
@@ -86,7 +86,9 @@ def point(restarts: Restarts, run: int) -> dict[str, float]:
     return _named(restarts.groups, restarts.utilities[run], restarts.overall[run])
 
 
-def _named(groups: Any, utilities: Any, overall: float) -> dict[str, float]:
+def _named(
+    groups: NDArray[Any], utilities: NDArray[np.float64], overall: float
+) -> dict[str, float]:
     names = [str(name) for name in groups]
     return {
         **dict(zip(names, map(float, utilities), strict=True)),
@@ -94,7 +96,7 @@ def _named(groups: Any, utilities: Any, overall: float) -> dict[str, float]:
     }
 
 
-def existence(explored: Explored, name: str) -> dict[str, Any]:
+def existence(explored: SampleRuns, name: str) -> dict[str, Any]:
     """What the runs that a filter lets through say about the two points."""
     restarts, start = explored.restarts, explored.starts[name]
     utilities, overall = restarts.utilities[start.runs], restarts.overall[start.runs]
@@ -118,7 +120,7 @@ def existence(explored: Explored, name: str) -> dict[str, Any]:
 
 
 def walk(
-    explored: Explored, name: str, operator: str
+    explored: SampleRuns, name: str, operator: str
 ) -> tuple[Trajectory, dict[str, Any]]:
     """One traversal from the utilitarian point, and what is told of it."""
     sample = explored.sample
@@ -195,7 +197,7 @@ def _farthest(points: Trajectory, line: Trajectory) -> float:
     return float(np.sqrt(farthest))
 
 
-def count_pairs(explored: Explored, name: str) -> dict[str, Any]:
+def count_pairs(explored: SampleRuns, name: str) -> dict[str, Any]:
     """Every pair of moves at the start: which raise the lowest utility.
 
     A pair can raise the utility of the group that is the LAG at the start and still
