@@ -1,4 +1,4 @@
-"""The page in a real browser."""
+"""Page in a real browser."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def browser():
 
 
 class Opened:
-    """A page that was opened from disk, and all that it asked for and complained of."""
+    """Page opened from disk; records its requests and its errors."""
 
     def __init__(self, tab, address):
         self.tab, self.address = tab, address
@@ -55,12 +55,12 @@ class Opened:
         return self.tab.inner_text(selector)
 
     def figures(self):
-        """What is drawn: the marks of each figure."""
+        """Return the marks of each figure."""
         drawings = self.tab.locator(".figure svg").all()
         return [drawing.inner_html() for drawing in drawings]
 
     def figures_other_than(self, before):
-        """The figures as soon as all of them differ; they follow within a moment."""
+        """Wait until all figures differ from `before`, and return them."""
         self.tab.wait_for_function(
             "before => [...document.querySelectorAll('.figure svg')]"
             ".every((svg, i) => svg.innerHTML !== before[i])",
@@ -101,7 +101,7 @@ def only_page(browser, tmp_path_factory):
 
 @pytest.fixture
 def opened(only_page):
-    """The page of make_page(), set back as if it were new: opening takes a second."""
+    """Return the page of make_page(), reset, because opening takes a second."""
     tab = only_page.tab
     tab.emulate_media(media="screen", color_scheme="light")
     tab.set_viewport_size({"width": 1200, "height": 700})
@@ -216,7 +216,7 @@ def test_a_click_near_a_step_goes_there(opened):
 
 
 def test_a_click_on_a_point_goes_there(opened):
-    # The first way's dots are drawn in order; the second is its second point.
+    # Dots of the first way are drawn in order; take the second.
     dots = opened.tab.locator("#panels g.mark-symbol").nth(1).locator("path")
     dots.nth(1).dispatch_event("click")
 
@@ -378,7 +378,7 @@ def test_one_clustering_has_no_slider_and_nothing_to_compare(open_page):
 def test_many_clusters_show_the_largest_flows(open_page):
     opened = open_page(make_page(n_clusters=20, n_rows=200))
 
-    assert "These are the largest flows." in opened.text("#moved-text")
+    assert "The table has the largest flows." in opened.text("#moved-text")
     assert opened.tab.locator("#moved-table tbody tr").count() <= 20
 
 

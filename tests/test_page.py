@@ -1,4 +1,4 @@
-"""The page without a browser: its numbers, its size, and that nothing gets out."""
+"""Page without a browser: numbers, size, and isolation from the network."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HOSTILE = "<script>window.hacked = 1</script>"
 
 
 class Scripts(HTMLParser):
-    """The text of each script, as a browser would cut them."""
+    """Parser that collects the text of each script, as a browser would."""
 
     def __init__(self, text):
         super().__init__()
@@ -48,7 +48,7 @@ def unpack(text):
 
 
 def labels_in(data, way, n_points):
-    """What the page's script does, in NumPy."""
+    """Unpack labels as the page's script does, in NumPy."""
     kind = {1: "u1", 2: "<u2", 4: "<u4"}[data["labelBytes"]]
     changes = np.frombuffer(unpack(data["labels"][way]), kind)
     return np.bitwise_xor.accumulate(changes.reshape(n_points, -1), axis=0)
@@ -56,7 +56,7 @@ def labels_in(data, way, n_points):
 
 @st.composite
 def pages(draw):
-    """Pages of which a cluster may be empty at some points, or at all."""
+    """Draw pages whose clusters may be empty at some or all points."""
     return make_page(
         draw(st.integers(0, 2**32 - 1)),
         n_rows=draw(st.integers(4, 12)),
@@ -69,28 +69,28 @@ def pages(draw):
 def test_counts_are_those_of_a_loop_over_rows(page):
     data = page_data(page)
 
-    for way, told in zip(page.ways, data["ways"], strict=True):
+    for way, points in zip(page.ways, data["ways"], strict=True):
         for p, labels in enumerate(way.labels):
             counts = np.zeros((len(page.cluster_names), len(page.groups)), int)
             for k, g in zip(labels, page.group_codes, strict=True):
                 counts[k, g] += 1
-            assert told["counts"][p] == counts.tolist()
+            assert points["counts"][p] == counts.tolist()
     assert data["groupSizes"] == counts.sum(axis=0).tolist()
 
 
 @given(pages())
 def test_moves_are_those_of_a_loop_over_rows(page):
-    for way, told in zip(page.ways, page_data(page)["ways"], strict=True):
+    for way, points in zip(page.ways, page_data(page)["ways"], strict=True):
         for p, labels in enumerate(way.labels):
             flows = {}
             for source, target in zip(way.labels[0], labels, strict=True):
                 flows[source, target] = flows.get((source, target), 0) + 1
-            assert {(a, b): n for a, b, n in told["flows"][p]} == flows
-            assert told["moved"][p] == sum(n for (a, b), n in flows.items() if a != b)
+            assert {(a, b): n for a, b, n in points["flows"][p]} == flows
+            assert points["moved"][p] == sum(n for (a, b), n in flows.items() if a != b)
 
 
 def distinctive(page, labels, k):
-    """How far each attribute of a cluster is from everyone's, farthest first."""
+    """Return the distances of a cluster's attributes from everyone, largest first."""
     members = page.X[labels == k]
     if len(members) == 0:
         return []
@@ -104,10 +104,10 @@ def distinctive(page, labels, k):
 @given(pages())
 def test_cards_tell_the_attributes_farthest_from_everyone(page):
     everyone, deviation = page.X.mean(axis=0), page.X.std(axis=0)
-    for way, told in zip(page.ways, page_data(page)["ways"], strict=True):
+    for way, points in zip(page.ways, page_data(page)["ways"], strict=True):
         for p, labels in enumerate(way.labels):
-            for k, likes in enumerate(told["likes"][p]):
-                # Ties can be told in any order, so distances are compared.
+            for k, likes in enumerate(points["likes"][p]):
+                # Ties come in any order, so compare distances.
                 means = page.X[labels == k].mean(axis=0) if likes else everyone
                 scores = [abs(means - everyone)[j] / deviation[j] for j, _ in likes]
                 np.testing.assert_allclose(scores, distinctive(page, labels, k))
@@ -154,7 +154,7 @@ def test_labels_of_many_clusters_come_back_exactly():
     data = page_data(page)
 
     np.testing.assert_array_equal(labels_in(data, 0, 2), labels)
-    # Only the largest flows are told, and stayers are none.
+    # Only the largest flows are listed, and people who stayed are not.
     assert len(data["ways"][0]["flows"][1]) == 20
     assert all(a != b for a, b, _ in data["ways"][0]["flows"][1])
 
@@ -268,7 +268,7 @@ def test_restarts_are_thinned_and_the_page_says_so():
 
     drawn = charts["space"][0]["spec"]["layer"][0]["data"]["values"]
     assert len(drawn) == 2000
-    assert "Of 5000 k-means restarts 2000 are drawn" in charts["caption"][0]
+    assert "2,000 of 5,000 k-means restarts" in charts["caption"][0]
 
 
 def test_the_largest_groups_have_panels_and_the_page_says_so():

@@ -1,4 +1,4 @@
-"""Pages to test with."""
+"""Pages for tests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rawlsian.report import Attribute, Page, Way
 
 
 def utilities_of(X, labels, codes, n_groups, max_distance):
-    """Mean utility of each group and of everyone, plainly."""
+    """Compute the mean utility of each group and of everyone, without kernels."""
     means = {k: X[labels == k].mean(axis=0) for k in np.unique(labels)}
     centers = np.array([means[k] for k in labels])
     u = max_distance - ((X - centers) ** 2).sum(axis=1)
@@ -16,19 +16,19 @@ def utilities_of(X, labels, codes, n_groups, max_distance):
 
 
 def make_way(X, codes, n_groups, labels, kind="trajectory", title="Step by step"):
-    told = [utilities_of(X, row, codes, n_groups, 4.0) for row in labels]
+    found = [utilities_of(X, row, codes, n_groups, 4.0) for row in labels]
     return Way(
         title=title,
         kind=kind,
         steps=2 * np.arange(len(labels)),
-        utilities=np.array([groups for groups, _ in told]),
-        overall=np.array([overall for _, overall in told]),
+        utilities=np.array([groups for groups, _ in found]),
+        overall=np.array([overall for _, overall in found]),
         labels=labels,
     )
 
 
 def walk(rng, n_rows, n_clusters, n_points):
-    """Labels that change a little from point to point."""
+    """Draw labels that change a little from point to point."""
     labels = np.empty((n_points, n_rows), dtype=np.uint8)
     labels[0] = rng.integers(0, n_clusters, size=n_rows)
     for p in range(1, n_points):
@@ -48,7 +48,7 @@ def make_page(
     kind=None,
     **changes,
 ):
-    """A page of random rows; the second way is a trade-off."""
+    """Make a page of random rows; the second way is a trade-off."""
     rng = np.random.default_rng(seed)
     # A number, a category of three levels, and a column that never changes.
     level = rng.integers(0, 3, size=n_rows)

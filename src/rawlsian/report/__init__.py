@@ -1,7 +1,7 @@
 """The page: one HTML file to explore clusterings with and to hand over.
 
-It needs no network and nothing installed but a browser. What is on it is described by
-a ``Page``; ``page_html`` makes the file's text of that.
+The file needs a browser and no network. A ``Page`` holds the contents; ``page_html``
+returns the text of the file.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The figures of a page, as Vega-Lite.
+"""Figures of a page as Vega-Lite specifications.
 
-Names that a user gave are values and titles, never names of fields: in those, a point
-or a bracket has a meaning. What follows the slider is in named data sets, which the
-page's script fills.
+Users' names are values and titles, never field names, because Vega-Lite gives dots and
+brackets in field names a meaning. The page's script fills named data sets with the rows
+of the point shown.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from rawlsian.report.contents import Page
 if TYPE_CHECKING:
     import altair as alt
 
-# Okabe and Ito's colours for people with a colour vision deficiency, those that are
-# pale on white last; dashes and shapes differ, too. The ink is the text's colour.
+# Colours of Okabe and Ito, which suit people with a colour vision deficiency; those
+# that are pale on white come last. Dashes and shapes differ, too. INK is the colour of
+# the text.
 INK = "currentColor"
 GROUP_COLOURS = (
     "#0072B2", "#E69F00", "#009E73", "#D55E00",
@@ -31,7 +32,7 @@ WAY_SHAPES = (
     "circle", "square", "triangle-up", "cross", "triangle-down", "triangle-right",
 )  # fmt: skip
 NOW, EQUAL = "#D55E00", "#999999"
-# Of the restarts, over all panels.
+# Restarts drawn, over all panels.
 N_CLOUD = 2000
 N_PANELS = 11
 TITLE_WIDTH = 40  # characters of a line
@@ -40,7 +41,7 @@ Choice = TypeVar("Choice")
 
 
 def page_charts(page: Page) -> dict[str, Any]:
-    """The figures, their captions and the looks that legends repeat."""
+    """Return the figures, their captions, and the colours and dashes for legends."""
     pairs = _pairs(page)
     cloud = np.empty((0, len(page.groups))) if page.cloud is None else page.cloud
     cloud = cloud[np.isfinite(cloud).all(axis=1)]
@@ -78,11 +79,11 @@ def _look(
 
 
 def _pairs(page: Page) -> list[tuple[int, int]]:
-    """The worst-off group at the start against each other, the largest of them."""
+    """Pair the worst-off group at the start with each of the largest others."""
     start = np.nan_to_num(page.ways[0].utilities[0], nan=np.inf)
     lag = int(np.argmin(start))
     sizes = np.bincount(page.group_codes, minlength=len(page.groups))
-    # A group of rows without weight has no utility to draw.
+    # A group without weight has no utility.
     has_utility = np.any(
         [np.isfinite(way.utilities).any(axis=0) for way in page.ways], axis=0
     )
@@ -101,9 +102,9 @@ def _sampled(cloud: NDArray[np.float64], limit: int) -> NDArray[np.float64]:
 
 
 def _extent(page: Page) -> tuple[float, float]:
-    """The lowest and highest utility at any point, and the bound if it is near.
+    """Return the lowest and highest utility at any point, and of a bound nearby.
 
-    A bound that is far away is left out: nothing else could be told apart.
+    A distant bound is left out, because it would squeeze everything else together.
     """
     shown = np.concatenate([way.utilities.ravel() for way in page.ways])
     shown = shown[np.isfinite(shown)]
@@ -127,17 +128,18 @@ def _caption(
     sentences = []
     if len(pairs) > 1:
         sentences.append(
-            f"Across is {page.groups[pairs[0][0]]}, worst off at the start; up is the "
-            "group that the panel is named after."
+            f"The horizontal axis is {page.groups[pairs[0][0]]}, the worst-off group "
+            "at the start; the vertical axis is the group in the panel's title."
         )
     if n_cloud > n_drawn:
         sentences.append(
-            f"Of {n_cloud} k-means restarts {n_drawn} are drawn, evenly chosen."
+            f"The figure shows {n_drawn:,} of {n_cloud:,} k-means restarts, evenly "
+            "chosen."
         )
     n_others = len(page.groups) - 1
     if len(pairs) < n_others:
         sentences.append(
-            f"Drawn are the {len(pairs)} largest of {n_others} other groups."
+            f"The panels show the {len(pairs)} largest of {n_others} other groups."
         )
     return sentences
 
@@ -145,32 +147,37 @@ def _caption(
 def _panel(
     page: Page, pair: tuple[int, int], cloud: NDArray[np.float64]
 ) -> dict[str, Any]:
-    """The plane of two groups, zoomed to the ways and to the restarts near them."""
+    """Draw the plane of two groups, zoomed to the ways and the restarts near them."""
     ways = np.concatenate([way.utilities[:, pair] for way in page.ways])
     ways = ways[np.isfinite(ways).all(axis=1)]
-    # Beyond a bound on the lowest utility lies a corner of the plane of two groups; of
-    # more groups any two can lie there.
+    # A bound on the lowest utility cuts a corner off the plane of two groups. With more
+    # groups, any two of them can lie in that corner.
     bound = _near_bound(page) if len(page.groups) == 2 else None
     if bound is not None:
         ways = np.append(ways, [[bound, bound]], axis=0)
     low, high, n_inside = _limits(ways, cloud[:, pair])
     x, y = (page.groups[g] for g in pair)
-    outside = len(cloud) - n_inside
     return {
         "title": f"{y} against {x}" if len(page.groups) == 2 else y,
         "groups": pair,
-        "caption": f"{outside} of the restarts lie outside." if outside else "",
+        "caption": _outside(len(cloud) - n_inside),
         "spec": _plane(page, pair, cloud, low, high, bound),
     }
+
+
+def _outside(n_restarts: int) -> str:
+    if n_restarts == 0:
+        return ""
+    return f"{n_restarts} restart{'s lie' if n_restarts > 1 else ' lies'} outside."
 
 
 def _limits(
     points: NDArray[np.float64], cloud: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
-    """Ends of both axes, and how many of the cloud are between them.
+    """Return the limits of both axes, and how many restarts lie within them.
 
-    Both axes are equally long, so that equality is at 45 degrees, and some of that
-    line is in view. Restarts that are far from all else, and few, are left outside.
+    Both axes have the same length, so that the line of equality is at 45 degrees, and
+    part of it is in view. A few restarts far from everything else are left outside.
     """
     low, high = points.min(axis=0), points.max(axis=0)
     low = np.minimum(low, high.min())
@@ -196,7 +203,7 @@ def _plane(
     high: NDArray[np.float64],
     bound: float | None,
 ) -> dict[str, Any]:
-    """Restarts, equality, the bound, the ways, their start and the point shown."""
+    """Draw restarts, equality, bound, ways, their start and the point shown."""
     import altair as alt
 
     least, most = float(min(low)), float(max(high))
@@ -234,7 +241,7 @@ def _plane(
 
 
 def _way_layers(utilities: NDArray[np.float64], place: int) -> list[alt.Chart]:
-    """A line through the points of a way, and the points, which can be clicked."""
+    """Draw a line through the points of a way, and dots to click."""
     import altair as alt
 
     colour, dash = _look(WAY_COLOURS, WAY_DASHES, place)
@@ -254,7 +261,7 @@ def _way_layers(utilities: NDArray[np.float64], place: int) -> list[alt.Chart]:
 
 
 def _markers() -> list[alt.Chart]:
-    """Where the way starts, and the point shown."""
+    """Mark the start of the way and the point shown."""
     import altair as alt
 
     start = alt.Chart(alt.NamedData("start")).mark_point(
@@ -282,7 +289,7 @@ def _path(points: list[tuple[float, float]], name: str) -> alt.Chart:
 
 
 def _along(page: Page) -> dict[str, Any]:
-    """Utility of each group at every point of the way, and where we are."""
+    """Draw the utility of each group at every point, and mark the point shown."""
     import altair as alt
 
     groups = [*_range(page), len(page.groups)]
@@ -301,7 +308,7 @@ def _along(page: Page) -> dict[str, Any]:
     layers = [
         now.mark_rule(color=NOW, strokeWidth=2, aria=False).encode(x=x),
         lines.mark_line(aria=False).encode(x=x, y=y, color=colour, strokeDash=dash),
-        # Unseen: what is clicked to choose a point.
+        # Invisible rules to click, one for each point.
         lines.mark_rule(strokeWidth=14, opacity=0, cursor="pointer", aria=False).encode(
             x=x
         ),
@@ -318,7 +325,7 @@ def _along(page: Page) -> dict[str, Any]:
 
 
 def _groups(page: Page) -> dict[str, Any]:
-    """Utility of each group now against the start; the last row is everyone."""
+    """Draw the utility of each group now and at the start; everyone is last."""
     import altair as alt
 
     start = alt.Chart(alt.NamedData("start"))
@@ -345,7 +352,7 @@ def _groups(page: Page) -> dict[str, Any]:
 
 
 def _clusters(page: Page) -> dict[str, Any]:
-    """How many of each group are in each cluster."""
+    """Draw the size of each cluster, by group."""
     import altair as alt
 
     n_clusters = len(page.cluster_names)
@@ -357,7 +364,7 @@ def _clusters(page: Page) -> dict[str, Any]:
     names = alt.param(
         name="names", value=[f"cluster {name}" for name in page.cluster_names]
     )
-    # Room for the number at the end of the longest bar.
+    # Leave room for the number at the end of the longest bar.
     scale = alt.Scale(domain=[0, 1.12 * largest], nice=False)
     x = alt.X("n:Q", title="People", stack="zero", scale=scale)
     y = _by_name("k", n_clusters)
@@ -373,7 +380,7 @@ def _clusters(page: Page) -> dict[str, Any]:
 
 
 def _utility_scale(page: Page) -> alt.Scale:
-    """The same at every point, so that what moves is the utility and not the axis."""
+    """Return a scale for all points: marks move with the slider, the axis does not."""
     import altair as alt
 
     low, high = _extent(page)
@@ -382,7 +389,7 @@ def _utility_scale(page: Page) -> alt.Scale:
 
 
 def _group_colour(page: Page) -> alt.Color:
-    """Colours of the groups, and ink for everyone, whose number comes after theirs."""
+    """Return the colours of the groups, and ink for everyone, who come last."""
     import altair as alt
 
     colours = [_cycle(GROUP_COLOURS, g) for g in _range(page)]
@@ -391,7 +398,7 @@ def _group_colour(page: Page) -> alt.Color:
 
 
 def _by_name(field: str, n_names: int) -> alt.Y:
-    """A row for each number, labelled with its name, which cannot clash with others."""
+    """Return an axis with a row for each number; equal names keep separate rows."""
     import altair as alt
 
     axis = alt.Axis(
@@ -401,7 +408,7 @@ def _by_name(field: str, n_names: int) -> alt.Y:
 
 
 def _title(group: str) -> list[str]:
-    """In two lines if it is long; the whole name is in the tables."""
+    """Return the title of an axis; long names are cut, and whole in the tables."""
     name, hint = f"Utility of {group}", "(higher is better)"
     if len(name) + len(hint) < TITLE_WIDTH:
         return [f"{name} {hint}"]
@@ -409,7 +416,7 @@ def _title(group: str) -> list[str]:
 
 
 def _specification(chart: alt.LayerChart | alt.FacetChart) -> dict[str, Any]:
-    """The specification, in the colours of the text around it."""
+    """Return the Vega-Lite specification, in the colours of the page's text."""
     chart = chart.configure(
         background="transparent",
         font="system-ui, sans-serif",

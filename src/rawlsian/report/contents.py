@@ -1,4 +1,4 @@
-"""What is on a page, before it is drawn."""
+"""Contents of a page: clusterings, groups, attributes and texts."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from numpy.typing import NDArray
 
 
 class Attribute(NamedTuple):
-    """What one column of X stands for, so that a mean of it can be told to people.
+    """Meaning of one column of X, to convert its mean to the user's units.
 
     Attributes
     ----------
     name : str
-        The column of the user's table.
+        Column of the user's table.
     level : str or None
-        For categories the level: a mean of ``X`` over ``spread`` is then the share of
-        people who have it. None for numbers.
+        Level of a categorical column; the mean of ``X`` divided by ``spread`` is the
+        share of people who have it. None for a numeric column.
     lowest, spread : float
-        For numbers ``lowest + spread * mean`` is the mean in the user's units.
+        For a numeric column, ``lowest + spread * mean`` is the mean in the user's
+        units.
     """
 
     name: str
@@ -32,22 +33,22 @@ class Attribute(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Way:
-    """Clusterings in an order: steps of a traversal, or points of a trade-off.
+    """Sequence of clusterings: steps of a traversal, or points of a trade-off.
 
     Attributes
     ----------
     title : str
-        Such as "From k-means, step by step (rawls)".
+        Name on the page, such as "From k-means, step by step (rawls)".
     kind : {"trajectory", "frontier", "one"}
-        What its points are; "one" is a single clustering, as of an audit.
+        Kind of sequence; "one" is a single clustering, as in an audit.
     steps : ndarray of shape (n_points,)
-        How many steps lead to each point; not every step need be a point here.
+        Number of steps before each point. Steps may be skipped.
     utilities : ndarray of shape (n_points, n_groups)
         Mean utility of each group.
     overall : ndarray of shape (n_points,)
         Mean utility of everyone.
     labels : ndarray of shape (n_points, n_rows)
-        The cluster of each row, as small unsigned integers.
+        Cluster of each row at each point, as small unsigned integers.
     """
 
     title: str
@@ -60,45 +61,44 @@ class Way:
 
 @dataclass(frozen=True, eq=False)
 class Page:
-    """Everything that a page shows.
+    """Contents of a page.
 
     Attributes
     ----------
     title : str
-        Its heading.
+        Heading of the page.
     summary : tuple of str
-        What changed (or what was found), in two sentences with numbers.
+        The result in two sentences with numbers.
     groups : tuple of str
         Names of the groups.
     group_codes : ndarray of shape (n_rows,)
-        The position of each row's group among them.
+        Index into ``groups`` for each row.
     max_distance : float
-        The utility of a perfect fit.
+        Utility of a perfect fit.
     cluster_names : tuple of str
-        One for each label from 0, such as "0"; the page says "cluster 0".
+        Name of each label from 0 on. The page shows "0" as "cluster 0".
     X : ndarray of shape (n_rows, n_features)
-        The encoded rows, of which the clusters' most distinctive attributes are told.
+        Encoded rows, from which the page derives what is distinctive of a cluster.
     attributes : tuple of Attribute
-        What each column of X stands for.
+        Meaning of each column of X.
     ways : tuple of Way
-        What the slider walks; the first is shown at first, at its last point.
+        Sequences for the slider. The page opens at the last point of the first.
     facts : tuple of (str, str)
-        A short table: rows, clusters, method, seed, what was left out.
+        Short table of names and values: rows, clusters, method, seed.
     cloud : ndarray of shape (n_runs, n_groups) or None
         Group utilities of k-means restarts.
     bound : (str, float) or None
-        What is known to limit the lowest group utility, and where it lies.
+        Name and value of an upper bound on the lowest group utility.
     row_header : str
-        What the rows' names are called in a download.
+        Column name of the row identifiers in a download.
     row_names : sequence of str or None
-        The identifier of each row, if there is one besides its number.
+        Identifier of each row, if it has one besides its number.
     row_numbers : ndarray of shape (n_rows,) or None
-        The number of each row in the user's table; None counts from 1.
+        Number of each row in the user's table; None counts from 1.
     notes : tuple of (str, tuple of str)
-        Lists to show at the end, each with a heading: columns not used, rows not
-        clustered.
+        Headed lists at the end of the page: columns not used, rows not clustered.
     methods, limits : tuple of str
-        Paragraphs: what was computed, and what it does not show.
+        Paragraphs on the computation and on its limits.
     """
 
     title: str

@@ -1,4 +1,4 @@
-"""The numbers of a page: what the figures, tables and cards show at every point."""
+"""Numbers behind the figures, tables and cards of a page, at every point."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from rawlsian._version import __version__
 from rawlsian.report.contents import Attribute, Page, Way
 from rawlsian.report.labels import pack_rows
 
-# What a card tells of a cluster.
+# Attributes on the card of a cluster.
 N_DISTINCTIVE = 6
-# Standard deviations; closer than this, a cluster is like everyone but for rounding.
+# In standard deviations; a smaller difference from everyone is rounding error.
 LEAST_DISTINCTIVE = 1e-6
-# Up to so many clusters, moves are a table; for more the largest flows are a list.
+# Moves are a table for up to 15 clusters, and a list of the largest flows beyond.
 LARGEST_TABLE = 15
 N_FLOWS = 20
 N_NOTES = 200
-# Rows of X that are copied at a time.
+# Rows of X copied at a time.
 CHUNK = 1 << 16
 
 
 def page_data(page: Page) -> dict[str, Any]:
-    """Everything that the page's script needs, as plain lists, texts and numbers."""
+    """Return the data of the page's script as plain lists, texts and numbers."""
     everyone, deviation = page.X.mean(axis=0), _deviation(page.X)
     return {
         "title": page.title,
@@ -57,19 +57,19 @@ def page_data(page: Page) -> dict[str, Any]:
 
 
 def in_units(attribute: Attribute, mean: float) -> float | None:
-    """A mean of the encoded column in the user's units, or as a share in percent."""
+    """Convert the mean of an encoded column to the user's units or to percent."""
     if attribute.level is None:
         value = attribute.lowest + attribute.spread * mean
     else:
         share = mean / attribute.spread if attribute.spread else 0.0
-        # Sums from which rows were taken again do not come back to 0 exactly.
+        # Adding and subtracting rows leaves rounding errors: clip the share.
         value = 100 * round(min(max(share, 0.0), 1.0), 9)
-    # Digits that nobody reads would be half of the page's numbers.
+    # Seven digits halve the size of the numbers in the page.
     return float(f"{value:.7g}") if isfinite(value) else None
 
 
 def finite(values: NDArray[np.float64]) -> list[Any]:
-    """Nested lists of the values, with None for what JSON has no word for."""
+    """Return nested lists of the values, with None for NaN and infinity."""
     if np.isfinite(values).all():
         return list(values.tolist())
     return [
@@ -115,19 +115,19 @@ def _count(codes: NDArray[np.integer], n_codes: int) -> NDArray[np.intp]:
 
 
 def _decimals(max_distance: float) -> int:
-    """Four digits after the point where utilities are of the order of one to ten."""
+    """Return the decimals of a utility: four if utilities are between 1 and 10."""
     if not (isfinite(max_distance) and max_distance > 0):
         return 4
     return min(max(4 - floor(log10(max_distance)), 0), 12)
 
 
 def _deviation(X: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Standard deviation of each column; infinite where all rows are equal.
+    """Return the standard deviation of each column; infinite if it is constant.
 
-    Column by column, because ``X.std(axis=0)`` takes a copy of X.
+    Works column by column, because ``X.std(axis=0)`` copies X.
     """
     deviation = np.array([column.std() for column in X.T])
-    # By rounding the deviation of equal numbers need not be zero.
+    # Rounding can make the deviation of equal numbers nonzero.
     is_constant = X.min(axis=0) == X.max(axis=0)
     return np.where(is_constant | (deviation == 0), np.inf, deviation)
 
@@ -135,9 +135,9 @@ def _deviation(X: NDArray[np.float64]) -> NDArray[np.float64]:
 def _cluster_sums(
     X: NDArray[np.float64], labels: NDArray[np.integer], n_clusters: int
 ) -> Iterator[NDArray[np.float64]]:
-    """The sum of each cluster's rows at every point, updated for those that moved.
+    """Yield the sums of each cluster's rows at every point.
 
-    The array that is given is the same each time.
+    Updates one array in place for the rows that moved, and yields it each time.
     """
     sums = np.zeros((n_clusters, X.shape[1]))
     before = None
@@ -172,13 +172,13 @@ def _pairs(
     n_codes: int,
     n_others: int,
 ) -> NDArray[np.intp]:
-    """How many rows have each pair of codes; of shape (n_codes, n_others)."""
+    """Return the number of rows with each pair of codes: (n_codes, n_others)."""
     pairs = codes.astype(np.intp) * n_others + others
     return _count(pairs, n_codes * n_others).reshape(n_codes, n_others)
 
 
 def _flows(changes: NDArray[np.intp]) -> list[list[int]]:
-    """From, to and how many: all, stayers too, or the largest of many clusters."""
+    """Return (from, to, people): all flows, or the largest if clusters are many."""
     if len(changes) > LARGEST_TABLE:
         changes = changes * ~np.eye(len(changes), dtype=bool)
     sources, targets = np.nonzero(changes)
@@ -195,7 +195,7 @@ def _distinctive(
     score: NDArray[np.float64],
     sizes: NDArray[np.intp],
 ) -> list[list[tuple[int, float | None]]]:
-    """The attributes in which each cluster differs most from everyone, and how."""
+    """Return the attributes in which each cluster differs most, with their values."""
     order = np.argsort(-score, axis=1, kind="stable")[:, :N_DISTINCTIVE]
     return [
         [

@@ -1,4 +1,4 @@
-"""The labels that a page carries for download, packed, and what is too large for it."""
+"""Labels and row names in a page, compressed, for download."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 
 from rawlsian.report.contents import Page
 
-# Characters of the page; with a million rows the page then stays below 5 MB.
+# In characters; keeps the page of a million rows below 5 MB.
 LIMIT = 2_500_000
-GZIP = 31  # what zlib calls it
+GZIP = 31  # wbits of zlib for the gzip format
 
 
 def pack_rows(page: Page) -> dict[str, Any]:
-    """Labels and names of rows as gzip in base64, and what was left out, in words.
+    """Return labels and row names as base64 of gzip, and sentences on omissions.
 
-    Each point's labels are XORed with those before, which are mostly the same. What
-    is too large is left out: first the names, then labels from the last way on.
+    Labels are XORed with those of the point before, which are mostly equal. If all of
+    it is too large, row names are left out first, then labels from the last way on.
     """
     dtype = label_type(len(page.cluster_names))
     labels = [pack_labels(way.labels, dtype) for way in page.ways]
@@ -39,7 +39,7 @@ def pack_rows(page: Page) -> dict[str, Any]:
         "labelBytes": dtype.itemsize,
         "rows": {
             "count": len(page.X),
-            "numbers": numbers,  # differences from one to the next; none: from 1
+            "numbers": numbers,  # differences between neighbours; null: from 1 on
             "header": page.row_header,
             "names": names,
         },
@@ -48,14 +48,14 @@ def pack_rows(page: Page) -> dict[str, Any]:
 
 
 def label_type(n_clusters: int) -> np.dtype[np.unsignedinteger]:
-    """The smallest unsigned integers for so many clusters, little end first."""
+    """Return the smallest little-endian unsigned type for the labels."""
     return np.min_scalar_type(max(n_clusters - 1, 0)).newbyteorder("<")
 
 
 def pack_labels(
     labels: NDArray[np.integer], dtype: np.dtype[np.unsignedinteger]
 ) -> str | None:
-    """All points as one text, or None if it is too large for any page."""
+    """Compress the labels of all points; None if they exceed the limit."""
     packer = zlib.compressobj(wbits=GZIP)
     before = np.zeros(labels.shape[1], dtype)
     packed = bytearray()
@@ -95,13 +95,13 @@ def _left_out(page: Page, labels: list[str | None], has_names: bool) -> list[str
     ]
     if titles:
         sentences.append(
-            f"To keep its size down, this page does not carry the labels of "
+            f"To stay small, this page does not carry the labels of "
             f"{' and '.join(titles)}; “rawlsian fit --frontier FILE” and “--out FILE” "
             "write them."
         )
     if page.row_names is not None and not has_names and len(titles) < len(labels):
         sentences.append(
-            "To keep its size down, this page does not carry the names of the rows: a "
-            "download numbers them as in the table, from 1."
+            "To stay small, this page does not carry the names of the rows; a download "
+            "has their numbers in the table, from 1."
         )
     return sentences

@@ -1,7 +1,6 @@
 "use strict";
 
-// Names that users gave get into the page by textContent and into figures as values,
-// never as HTML.
+// Users' names enter the page as textContent and the figures as values, never as HTML.
 (() => {
   const page = JSON.parse(document.getElementById("data").textContent);
   const charts = page.charts;
@@ -26,7 +25,7 @@
   // --- Numbers as text ---
 
   const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
-  // No comma in what may be a year.
+  // Four digits may be a year: no comma.
   const long = new Intl.NumberFormat("en", { maximumFractionDigits: 0, useGrouping: "min2" });
   const short = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
   const missing = "–";
@@ -62,7 +61,7 @@
     return lowest;
   }
 
-  // --- What does not change ---
+  // --- Texts that do not change ---
 
   function paragraphs(texts) {
     return texts.map((text) => element("p", {}, text));
@@ -130,12 +129,12 @@
   function writeSpaceLegend() {
     const isOne = way().kind === "one";
     const others = [...page.ways.keys()].filter((place) => !(isOne && place === state.way));
-    const entries = [...others.map(wayEntry), nowEntry(isOne ? way().title : "shown now")];
-    if (!isOne) entries.push(startEntry("start of the way"));
+    const entries = [...others.map(wayEntry), nowEntry(isOne ? way().title : "point shown")];
+    if (!isOne) entries.push(startEntry("start"));
     if (charts.hasCloud) entries.push(legendEntry("k-means restarts", { shape: "circle", fill: "currentColor", opacity: 0.35 }));
     entries.push(legendEntry("equal utility", { line: "#999999", dash: [4, 4] }));
     if (charts.hasBound && page.groups.length === 2) {
-      entries.push(legendEntry(`${page.bound[0]}: never both above ${utility(page.bound[1])}`, { line: "currentColor" }));
+      entries.push(legendEntry(`${page.bound[0]}: no clustering has both above ${utility(page.bound[1])}`, { line: "currentColor" }));
     }
     fill("space-legend", entries);
   }
@@ -153,10 +152,10 @@
     const everyone = legendEntry("Everyone", { line: "currentColor" });
     const along = [...groupEntries(true), everyone];
     if (page.bound) {
-      const told = `${page.bound[0]}: lowest utility at most ${utility(page.bound[1])}`;
+      const text = `${page.bound[0]}: lowest utility at most ${utility(page.bound[1])}`;
       along.push(charts.hasBound
-        ? legendEntry(told, { line: "currentColor", dash: [2, 3] })
-        : legendEntry(`${told}, which is beyond the figure`, {}));
+        ? legendEntry(text, { line: "currentColor", dash: [2, 3] })
+        : legendEntry(`${text}, outside the figure`, {}));
     }
     fill("along-legend", along);
     fill("clusters-legend", groupEntries(false));
@@ -183,7 +182,7 @@
       .map((u, g) => ({ x: steps[p], u, g, p, w: state.way })));
   }
 
-  // The lines are the same for all points of a way, and need not be drawn again.
+  // All points of a way share the lines: keep them until the way changes.
   let lines = { way: null, rows: [] };
   function alongRows() {
     if (lines.way !== state.way) lines = { way: state.way, rows: utilityRows([...way().steps.keys()]) };
@@ -207,7 +206,7 @@
     };
   }
 
-  // Draws a figure once; afterwards only its rows change.
+  // Draw a figure once; afterwards only its rows change.
   async function draw(figure, specification, rows) {
     const options = { actions: false, renderer: "svg", tooltip: false };
     const shown = rows();
@@ -220,14 +219,14 @@
       figures.push({ view, rows, shown });
     } catch (error) {
       console.error(error);
-      figure.replaceChildren(element("p", { class: "caption" }, "This figure could not be drawn here; the tables have its numbers."));
+      figure.replaceChildren(element("p", { class: "caption" }, "This browser could not draw the figure; the tables have its numbers."));
     }
   }
 
   function drawPanel(panel) {
     const [x, y] = panel.groups.map((group) => page.groups[group]);
     const figure = element("div", { class: "figure", role: "img",
-      "aria-label": `Utility of ${y} against that of ${x}; the numbers are in the table of groups.` });
+      "aria-label": `Utility of ${y} against utility of ${x}; the table of groups has the numbers.` });
     byId("panels").append(element("div", { class: "panel" }, element("h3", {}, panel.title), figure,
       element("p", { class: "caption" }, panel.caption)));
     return draw(figure, panel.spec, () => spaceRows(panel));
@@ -255,10 +254,10 @@
 
   function describeFigures() {
     const { utilities, overall } = way();
-    const told = page.groups.map((name, g) => `${name} ${utility(utilities[state.point][g])}`);
-    byId("groups-figure").setAttribute("aria-label", `Utility now: ${told.join(", ")}, everyone ${utility(overall[state.point])}.`);
-    byId("along-figure").setAttribute("aria-label", "Lines of the utility of each group at every point; the numbers at this point are in the table of groups.");
-    byId("clusters-figure").setAttribute("aria-label", "Bars of the size of each cluster by group; the numbers are in the table beside.");
+    const each = page.groups.map((name, g) => `${name} ${utility(utilities[state.point][g])}`);
+    byId("groups-figure").setAttribute("aria-label", `Utility now: ${each.join(", ")}, everyone ${utility(overall[state.point])}.`);
+    byId("along-figure").setAttribute("aria-label", "Lines show the utility of each group at every point; the table of groups has the numbers at this point.");
+    byId("clusters-figure").setAttribute("aria-label", "Bars show the size of each cluster by group; the table of clusters has the numbers.");
   }
 
   // --- Tables ---
@@ -322,9 +321,9 @@
     const { flows, moved } = way();
     const count = moved[state.point];
     fill("moved-text", count === 0
-      ? "At this point nobody is in another cluster than at the start of the way."
-      : `${people(count)} ${count === 1 ? "is" : "are"} in another cluster than at the start of the way. ` +
-        (page.movesAsTable ? "Those on the diagonal stayed." : "These are the largest flows."));
+      ? "At this point everyone is in the same cluster as at the start."
+      : `${people(count)} ${count === 1 ? "is" : "are"} in another cluster than at the start. ` +
+        (page.movesAsTable ? "The diagonal counts people who stayed." : "The table has the largest flows."));
     byId("moved-table").hidden = count === 0;
     (page.movesAsTable ? flowTable : flowList)(flows[state.point]);
   }
@@ -344,13 +343,13 @@
       const items = likes[state.point][k].map(likeItem);
       return element("article", { class: "card" },
         element("h3", {}, name, " ", element("span", { class: "people" }, people(size))),
-        items.length ? element("ul", {}, items) : element("p", {}, size ? "As everyone is." : "Nobody is in it."));
+        items.length ? element("ul", {}, items) : element("p", {}, size ? "Like everyone." : "Empty."));
     }));
   }
 
-  // --- Where we are ---
+  // --- Point shown ---
 
-  // Points of a trade-off count from 0, as in the file that --frontier writes.
+  // Points of a trade-off count from 0, as in the file of --frontier.
   function placeText() {
     const { kind, steps } = way();
     return kind === "trajectory"
@@ -364,9 +363,9 @@
     const lowest = utility(now[lowestGroup(now)]);
     const level = page.groups.filter((name, g) => utility(now[g]) === lowest);
     const worst = level.length < 4 ? level.join(" and ") : `${level.length} groups`;
-    const told = `lowest utility ${lowest} (${worst}), overall ${utility(overall[state.point])}`;
-    if (kind === "one") return `This clustering: ${told}.`;
-    return `${placeText()}: ${told}; ${people(moved[state.point])} moved`;
+    const text = `lowest utility ${lowest} (${worst}), overall ${utility(overall[state.point])}`;
+    if (kind === "one") return `This clustering: ${text}.`;
+    return `${placeText()}: ${text}; ${people(moved[state.point])} moved`;
   }
 
   function showControls() {
@@ -389,7 +388,7 @@
   function showSections() {
     const isOne = way().kind === "one";
     document.querySelectorAll(".versus").forEach((part) => { part.hidden = isOne; });
-    // Vega measures figures when the window changes, and hidden ones have no width.
+    // Vega measures figures when the window is resized; hidden figures have no width.
     window.dispatchEvent(new Event("resize"));
   }
 
@@ -440,7 +439,7 @@
 
   const unpackJson = async (text) => JSON.parse(new TextDecoder().decode(await unpack(text)));
 
-  // What was unpacked is kept, because the next point will be asked for.
+  // Keep unpacked data for the next download.
   const unpacked = {};
   async function once(key, make) {
     unpacked[key] ??= await make();
@@ -466,7 +465,7 @@
     return labels;
   }
 
-  // A spreadsheet would run a cell that starts like a formula.
+  // Spreadsheets run cells that start like a formula.
   const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
 
   function csvCell(value) {
@@ -497,7 +496,7 @@
     byId("space").hidden = nPanels === 0;
     byId("space").classList.toggle("wide", nPanels > 1);
     byId("panels").classList.toggle("alone", nPanels === 1);
-    // A wide table goes below its figure.
+    // Put a wide table below its figure.
     byId("clusters-pair").classList.toggle("pair", page.groups.length <= 3);
   }
 

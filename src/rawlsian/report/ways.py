@@ -1,4 +1,4 @@
-"""Trajectories and frontiers as what a slider walks."""
+"""Convert trajectories and frontiers to ways, which a slider moves along."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from rawlsian._search.frontier import Frontier
 from rawlsian.report.contents import Way
 from rawlsian.report.labels import label_type
 
-# Points of a trajectory that the slider stops at.
+# Most points of a trajectory on the slider.
 MOST_POINTS = 60
 
 
 def trajectory_way(trajectory: Trajectory, title: str) -> Way:
-    """Make a way of the points of a trajectory.
+    """Convert a trajectory to a way.
 
     Parameters
     ----------
     trajectory : Trajectory
-        The steps.
+        Steps of a traversal.
     title : str
-        What it is called on the page.
+        Name on the page.
 
     Returns
     -------
     Way
-        Both ends and what lies evenly between them, 60 points at most.
+        At most 60 points, evenly spaced and including both ends.
     """
     last = trajectory.n_iter
     evenly = np.linspace(0, last, min(MOST_POINTS, last + 1))
@@ -55,21 +55,23 @@ def trajectory_way(trajectory: Trajectory, title: str) -> Way:
 def frontier_labels(
     frontier: Frontier, X: NDArray[np.float64], start: NDArray[np.integer]
 ) -> NDArray[np.unsignedinteger]:
-    """Labels of each point, numbered so that few rows seem to have left the start.
+    """Return labels of each point, numbered to agree with the start.
+
+    Clusters are matched to those of the start so that few rows change their label.
 
     Parameters
     ----------
     frontier : Frontier
-        The points.
+        Points of the trade-off.
     X : ndarray of shape (n_samples, n_features)
-        The rows.
+        Encoded rows.
     start : ndarray of shape (n_samples,)
-        Labels that those of each point are likened to.
+        Labels to agree with.
 
     Returns
     -------
     ndarray of shape (n_points, n_samples)
-        The nearest center of each row at each point, as small unsigned integers.
+        Nearest center of each row at each point, as small unsigned integers.
     """
     n_clusters = frontier.cluster_centers.shape[1]
     labels = np.empty((len(frontier.overall), len(X)), label_type(n_clusters))
@@ -80,19 +82,19 @@ def frontier_labels(
 
 
 def frontier_way(frontier: Frontier, labels: NDArray[np.integer]) -> Way:
-    """Make a way of all points of a frontier.
+    """Convert a frontier to a way.
 
     Parameters
     ----------
     frontier : Frontier
-        The points.
+        Points of the trade-off.
     labels : ndarray of shape (n_points, n_samples)
-        Their labels, as of ``frontier_labels``.
+        Labels from ``frontier_labels``.
 
     Returns
     -------
     Way
-        From the highest overall to the highest lowest utility.
+        All points, from the highest overall utility to the highest lowest utility.
     """
     return Way(
         "The trade-off, from best for everyone to best for the worst-off group",

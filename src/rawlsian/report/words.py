@@ -1,30 +1,32 @@
-"""What pages say of how figures came about, and of what they do not show."""
+"""Paragraphs of pages: methods and limits."""
 
 from __future__ import annotations
 
 UTILITY = (
-    "Utility: each person's squared distance to the center of their cluster is taken "
-    "from {limit:g}, the largest squared distance that two people in this table can "
-    "have, and the mean is taken over a group. Higher is better; {limit:g} would be a "
-    "perfect fit. Every number column is scaled to the range from 0 to 1, and two "
-    "different categories are 1 apart, so that each column counts alike."
+    "Utility: a person's utility is {limit:g} minus the squared distance to the center "
+    "of their cluster; {limit:g} is the largest squared distance that two people in "
+    "this table can have. A group's utility is the mean over its members. Higher is "
+    "better, and {limit:g} is a perfect fit. Number columns are scaled to the range "
+    "from 0 to 1, and two different categories are 1 apart, so that all columns have "
+    "the same weight."
 )
 TRADE_OFF = (
-    "The trade-off: clusterings between the best k-means found, which has the highest "
-    "overall utility, and the one that serves the worst-off group best. Of those "
-    "found, none is better than another on both counts. Centers may lie anywhere here, "
-    "and everyone is in the cluster of the nearest one."
+    "The trade-off: clusterings between the best k-means clustering found, which has "
+    "the highest overall utility, and the clustering that serves the worst-off group "
+    "best. None of them is better than another in both overall and lowest utility. "
+    "Their centers may lie anywhere, and each person is in the cluster of the nearest "
+    "center."
 )
 LIMITS = (
-    "These figures compare how closely clusters describe groups on average. They do "
-    "not tell whether what is done with the clusters is fair, whether the columns "
-    "measure what they should, or whether any one person is served well.",
-    "A group's mean hides differences within it, such as between young and old women. "
-    "Name several sensitive columns to look at their intersections, and mind how few "
-    "people are then in each.",
-    "Utility depends on which columns are in the table and how they are scaled, and "
-    "the ratio of two utilities on what a perfect fit counts. Compare figures of the "
-    "same table only.",
-    "A higher lowest utility usually costs others something; who pays is shown above. "
-    "Whether that is right is for the people concerned to decide, not for this page.",
+    "Utilities measure how closely clusters describe groups on average. They do not "
+    "show whether the use of the clusters is fair, whether the columns measure what "
+    "they should, or whether the clusters serve any one person well.",
+    "A group's mean hides differences within the group, such as between young and old "
+    "women. Name several sensitive columns to compare their intersections; each of "
+    "these has fewer people.",
+    "Utility depends on the columns of the table and their scale, and the ratio of two "
+    "utilities depends on the utility of a perfect fit. Compare utilities within one "
+    "table only.",
+    "A higher lowest utility usually costs other groups something; this page shows who "
+    "pays. Whether that is right is for the people concerned to decide.",
 )

@@ -1,4 +1,4 @@
-"""The page as text: data, figures, style and script in one file."""
+"""Write the page: data, figures, style and script in one HTML file."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from rawlsian.report.data import page_data
 
 
 def page_html(page: Page) -> str:
-    """Make one HTML file of a page, which needs no network.
+    """Return a page as one HTML file, which needs no network.
 
     Parameters
     ----------
     page : Page
-        What is on it.
+        Contents of the page.
 
     Returns
     -------
     str
-        The text of the file, to be written as UTF-8.
+        Text of the file; write it as UTF-8.
 
     Raises
     ------
     ImportError
-        Where altair or vl-convert is not installed.
+        If altair or vl-convert is not installed.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def page_html(page: Page) -> str:
 
 
 def require_altair() -> None:
-    """Say how to get altair where it is not installed."""
+    """Raise an ImportError that names the extra if altair is not installed."""
     try:
         import altair  # noqa: F401
         import vl_convert  # noqa: F401
@@ -78,7 +78,7 @@ def _text(name: str) -> str:
 
 
 def _as_json(contents: dict[str, Any]) -> str:
-    """JSON that no HTML parser takes for the end of the script that it is in."""
+    """Return JSON without signs that could end the enclosing script element."""
     text = json.dumps(contents, allow_nan=False, separators=(",", ":"))
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
@@ -87,7 +87,7 @@ def _as_json(contents: dict[str, Any]) -> str:
 
 @cache
 def _bundle() -> str:
-    """Vega, Vega-Lite and Vega-Embed, of the version that altair writes for."""
+    """Return Vega, Vega-Lite and Vega-Embed in the version that altair targets."""
     import altair
     import vl_convert
 
