@@ -1,4 +1,4 @@
-"""The paper's study: what the command writes, and how claims are judged."""
+"""The paper's study: files of the command, computations and verdicts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ QUICK = ["study", "--runs", "300", "--samples", "3"]
 
 @pytest.fixture(scope="session")
 def quick(tmp_path_factory):
-    """The folder of a small study, made by the command, and what it printed."""
+    """Run a small study by the command; return its folder and its output."""
     folder = tmp_path_factory.mktemp("study")
     done = CliRunner().invoke(app, [*QUICK, "--out", str(folder)])
     assert done.exit_code == 0, done.output
@@ -60,7 +60,7 @@ def without_seconds(value):
     return value
 
 
-# --- What the command writes ---
+# --- Files of the command ---
 
 
 def test_results_have_everything_that_is_promised(results):
@@ -430,7 +430,7 @@ def test_the_version_can_be_asked_for():
     assert CliRunner().invoke(app, ["--version"]).output == f"rawlsian {__version__}\n"
 
 
-# --- What it computes ---
+# --- Computations ---
 
 
 @settings(max_examples=40)
@@ -521,7 +521,7 @@ def test_pairs_of_one_move_that_is_useless_alone_are_told_apart():
     )
 
 
-# --- How claims are judged ---
+# --- Verdicts ---
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,10 @@
-"""The paper's study, whole: a configuration in, results, figures and a report out.
+"""The paper's study: results, figures and a report from a configuration.
 
-Stage 1 describes the data. Stage 2 runs k-means many times on every sample and asks
-whether a clustering exists that serves the less advantaged group better than the
-utilitarian one. Stage 3 walks from the utilitarian point of the sample shown. Stage 4
-does so on all samples. Stage 5 goes beyond the paper: operators and solvers that reach
-further, and bounds. Stage 6 sets each claim of the paper beside what was measured.
+Stage 1 describes the data. Stage 2 runs k-means many times on every sample and checks
+whether some run serves the less advantaged group better than the utilitarian one.
+Stage 3 traverses from the utilitarian point of one sample, stage 4 from those of all
+samples. Stage 5 goes beyond the paper: more operators, solvers and bounds. Stage 6
+compares each claim of the paper with the measurements.
 """
 
 from __future__ import annotations

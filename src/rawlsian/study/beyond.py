@@ -1,4 +1,4 @@
-"""Beyond the paper: operators and solvers that reach further, and how much is left."""
+"""Beyond the paper: more operators, solvers and bounds."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from rawlsian.study.stages import FILTERED, SAME, UNFILTERED, SampleRuns, path
 
 Centers = Literal["mean", "free"]
 
-# What is compared: walks from the utilitarian point, and the solver with its two kinds
-# of centers, which needs no start.
+# Methods compared: operators, which start from the utilitarian point, and the solver
+# with both kinds of centers, which needs no start.
 WALKS = ("R1", "R2", "batch", "rawls")
 SOLVERS: dict[str, Centers] = {"mean centers": "mean", "free centers": "free"}
 METHODS = (*WALKS, *SOLVERS)
 
-# Rows that the proved bound is computed with: more make it tighter, and slow.
+# Rows for the proved bound: more rows give a tighter bound and take longer.
 PROVED_ROWS = 300
 
 Result = TypeVar("Result")
 
 
 def start_of(explored: SampleRuns) -> str:
-    """Where walks start: at the paper's point or, if no run has it, the plain one."""
+    """Return the start of traversals: the paper's, or the best run if it has none."""
     return FILTERED if FILTERED in explored.starts else UNFILTERED
 
 
 def compare(explored: SampleRuns) -> dict[str, Any]:
-    """Every method on one sample, and the bounds."""
+    """Run every method on one sample and compare it with the bounds."""
     sample, start = explored.sample, start_of(explored)
     labels = explored.restarts.labels(explored.starts[start].utilitarian)
     walks = {name: _walk(sample, labels, name) for name in WALKS}
@@ -60,7 +60,7 @@ def compare(explored: SampleRuns) -> dict[str, Any]:
 
 
 class Ways(NamedTuple):
-    """Where walks lead from the start, and the trade-off."""
+    """Start labels, trajectories by operator, and the frontier of one sample."""
 
     labels: NDArray[np.int32]
     walks: dict[str, Trajectory]
@@ -68,7 +68,7 @@ class Ways(NamedTuple):
 
 
 def ways_of(explored: SampleRuns) -> Ways:
-    """The walks of the sample shown, and its frontier."""
+    """Compute the trajectories and the frontier of the sample shown."""
     sample, start = explored.sample, start_of(explored)
     labels = explored.restarts.labels(explored.starts[start].utilitarian)
     points = frontier(
@@ -80,7 +80,7 @@ def ways_of(explored: SampleRuns) -> Ways:
 
 
 def show(sample: Sample, ways: Ways) -> dict[str, Any]:
-    """What is drawn of the sample shown: ways, the solver's points, the frontier."""
+    """Return the points to draw: trajectories, solutions and the frontier."""
     points, n_clusters = ways.frontier, int(ways.labels.max()) + 1
     columns = zip(map(str, points.groups), points.utilities.T.tolist(), strict=True)
     return {
@@ -128,7 +128,7 @@ def _solve(sample: Sample, n_clusters: int, centers: Centers) -> dict[str, Any]:
 def _bounds(
     sample: Sample, n_clusters: int
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Upper bounds on the lowest utility, and what they took."""
+    """Return upper bounds on the lowest utility, and their seconds."""
     options: dict[str, Any] = {
         "n_clusters": n_clusters, "max_distance": sample.max_distance,
         "random_state": sample.seed,
@@ -137,7 +137,7 @@ def _bounds(
     proved, proved_seconds = _timed(
         lambda: proved_bound(sample.X, sample.sex, max_rows=PROVED_ROWS, **options)
     )
-    # Rounded up, as eigenvalues differ in their last digits from machine to machine.
+    # Round up: the last digits of eigenvalues differ between machines.
     bounds = {"group": group.utility, "proved": math.ceil(1e6 * proved.utility) / 1e6}
     return bounds, {"group": group_seconds, "proved": proved_seconds}
 

@@ -1,4 +1,4 @@
-"""Each sentence of the paper that can be checked, beside what we measured."""
+"""Checkable claims of the paper, compared with the measurements."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ import numpy as np
 from rawlsian.study.data import MINORITY, MINORITY_IN_SAMPLE
 from rawlsian.study.stages import SAME, possible_pairs
 
-# What the paper reports.
+# Numbers that the paper reports.
 PAPER_ITERATIONS = {"R1": 261, "R2": 152}
 PAPER_LOWER = 0.62
 
-# Closer than this to each other, out of 8, two utilities are on the line of equality.
+# Utilities that differ by less than this, out of 8, count as equal.
 ON_THE_LINE = 0.001
-# A trajectory that strays less than this share of the way is nearly identical.
+# Trajectories that differ by less than this, relative to their length, count as nearly
+# identical.
 NEARLY_IDENTICAL = 0.05
 
 Claim = dict[str, Any]
 
 
 def check_claims(results: dict[str, Any]) -> list[Claim]:
-    """The claims table: paper, ours, verdict, where to look."""
+    """Return every claim with the paper's value, ours, a verdict and a reference."""
     dataset, samples = results["dataset"], results["samples"]
     rows = started(results)
     return [
@@ -35,13 +36,13 @@ def check_claims(results: dict[str, Any]) -> list[Claim]:
 
 
 def started(results: dict[str, Any]) -> list[dict[str, Any]]:
-    """What was found in each sample, from the start that the study is about."""
+    """Return the results of each sample from the main start of the study."""
     start = results["samples"]["start"]
     return [row[start] for row in results["samples"]["rows"] if row[start]]
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:
-    """Median, quartiles and range."""
+    """Return median, quartiles and range."""
     low, first, median, third, high = np.quantile(values, [0, 0.25, 0.5, 0.75, 1])
     return {
         "median": float(median), "quartile_1": float(first), "quartile_3": float(third),
@@ -66,7 +67,7 @@ def _exactly(claim: str, paper: int, ours: float, where: str) -> Claim:
 def _in_samples(
     claim: str, paper: str, is_so: Sequence[bool], where: str, unit: str
 ) -> Claim:
-    """Holds if it is so in all samples, differs if in none."""
+    """Judge a claim: holds if true in all samples, differs if in none."""
     n_so, n = sum(is_so), len(is_so)
     verdict = "holds" if n_so == n else "differs" if n_so == 0 else "depends"
     if n == 0:
@@ -81,7 +82,7 @@ def _within(
     where: str,
     show: Callable[[float], str],
 ) -> Claim:
-    """Holds if the paper's number is between our quartiles, differs if out of range."""
+    """Judge a number: holds between our quartiles, differs outside our range."""
     if not values:
         return _claim(claim, show(paper), "no sample to look at", "depends", where)
     ours = spread(values)
@@ -97,7 +98,7 @@ def _within(
 
 
 def percent(share: float) -> str:
-    """A share to a decimal, or to two digits where it is small but not 0."""
+    """Format a share with one decimal, or with two digits if it is tiny."""
     per_cent = 100 * share
     return f"{per_cent:.2g} %" if 0 < per_cent < 0.1 else f"{per_cent:.1f} %"
 
@@ -107,32 +108,32 @@ def _plain(value: float) -> str:
 
 
 def traversal(row: dict[str, Any], operator: str) -> dict[str, Any]:
-    """What one operator did in one sample."""
+    """Return the record of one operator in one sample."""
     return next(t for t in row["traversals"] if t["operator"] == operator)
 
 
 def lowest(named: dict[str, float]) -> float:
-    """The lowest group utility of a point."""
+    """Return the lowest group utility of a point."""
     return min(value for name, value in named.items() if name != "overall")
 
 
 def gain(walk: dict[str, Any]) -> float:
-    """How much a traversal raised the lowest group utility."""
+    """Return the rise of the lowest group utility in a traversal."""
     return lowest(walk["end"]) - lowest(walk["start"])
 
 
 def best_gain(existence: dict[str, Any]) -> float:
-    """How much higher the lowest group utility is at the Rawlsian point."""
+    """Return how far the Rawlsian point lies above the utilitarian one."""
     return lowest(existence["rawlsian"]) - lowest(existence["utilitarian"])
 
 
 def is_better(existence: dict[str, Any]) -> bool:
-    """Whether the Rawlsian point is above the utilitarian one, and so another."""
+    """Return True if the Rawlsian point is above, so not, the utilitarian one."""
     return best_gain(existence) > SAME
 
 
 def gap(named: dict[str, float]) -> float:
-    """Between the highest and the lowest group utility of a point."""
+    """Return the gap between the highest and the lowest group utility."""
     groups = [value for name, value in named.items() if name != "overall"]
     return max(groups) - min(groups)
 
@@ -173,7 +174,7 @@ def _claims_on_existence(
     rows: list[dict[str, Any]], all_rows: list[dict[str, Any]]
 ) -> list[Claim]:
     shares = spread([row["lag_runs"] / row["runs"] for row in all_rows])
-    # With one run to look at there is nothing to compare.
+    # One run alone has nothing to compare with.
     some = [row["existence"] for row in rows if row["existence"]["runs_considered"] > 1]
     better = [existence for existence in some if is_better(existence)]
     of_some = "samples with two such runs or more"
@@ -212,7 +213,7 @@ def _claims_on_existence(
 
 
 def apart(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Leave out samples whose groups are level at the start: nowhere to walk to."""
+    """Leave out samples whose groups start equal: traversals have nowhere to go."""
     return [row for row in rows if gap(row["existence"]["utilitarian"]) >= ON_THE_LINE]
 
 

@@ -1,4 +1,4 @@
-"""The data of the study: the whole table, and samples with the paper's split."""
+"""Data of the study: the whole table, and samples with the paper's split."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ EXAMPLES_A_CLASS = 500
 MINORITY, MAJORITY = "Female", "Male"
 MINORITY_IN_SAMPLE = 267
 
-# Seeds of the samples: those of --seed 1 follow a million after those of --seed 0.
+# Sample seeds of --seed 0 start at 0, those of --seed 1 at a million.
 SEEDS_A_STUDY = 1_000_000
 
 
 class Adult(NamedTuple):
-    """The prepared table."""
+    """Whole Adult table, encoded."""
 
     X: NDArray[np.float64]
     sex: NDArray[np.str_]
@@ -33,7 +33,7 @@ class Adult(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """One sample of it, as ``load_adult(sample=500, random_state=seed)`` gives it."""
+    """Sample of ``load_adult(sample=500, random_state=seed)``."""
 
     seed: int
     X: NDArray[np.float64]
@@ -43,7 +43,7 @@ class Sample(NamedTuple):
 
 
 def load() -> Adult:
-    """The whole of Adult, as the paper prepared it."""
+    """Load all of Adult, prepared as in the paper."""
     adult = load_adult()
     attributes = [
         *(_number(name, adult.table[name]) for name in CONTINUOUS),
@@ -64,7 +64,7 @@ def _number(name: str, column: NDArray[np.float64]) -> Attribute:
 
 
 def describe(adult: Adult) -> dict[str, Any]:
-    """Tables 1 and 2 of the paper, of the whole table and of a sample."""
+    """Return the numbers of tables 1 and 2, for the whole table and a sample."""
     n_sampled = 2 * EXAMPLES_A_CLASS
     in_sample = {
         MINORITY: MINORITY_IN_SAMPLE,
@@ -91,7 +91,7 @@ def describe(adult: Adult) -> dict[str, Any]:
 
 
 def samples_with_the_split(adult: Adult, seed: int) -> Iterator[Sample | None]:
-    """A sample for each seed in turn, or None where it has another split."""
+    """Yield the sample of each seed, or None if it has another split."""
     is_minority = adult.sex == MINORITY
     first = seed * SEEDS_A_STUDY
     for sample_seed in range(first, first + SEEDS_A_STUDY):

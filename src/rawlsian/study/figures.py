@@ -1,4 +1,4 @@
-"""The figures, drawn from results alone: what is in them is in results.json."""
+"""Figures of the study, drawn from results.json alone."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ STYLE: dict[str, Any] = {
     "legend.fontsize": 9,
 }
 
-# After which stage each figure can be drawn.
+# Stage after which each figure can be drawn.
 FIGURES = {
     "figure1_existence": 2,
     "figure2_r1": 3,
@@ -60,9 +60,10 @@ FIGURES = {
 
 
 def draw(name: str, results: dict[str, Any]) -> dict[str, bytes]:
-    """A figure as files, by the ending of their names. The same results, same bytes.
+    """Draw a figure; return the bytes of its PNG and SVG files by extension.
 
-    The caller's settings of matplotlib neither matter nor change.
+    Equal results give equal bytes. The caller's matplotlib settings have no effect and
+    do not change.
     """
     from matplotlib import style
 
@@ -113,7 +114,7 @@ def _by_group(point: dict[str, float]) -> dict[Hashable, float]:
 def _legend(
     ax: Axes, place: Literal["best", "lower right", "upper center"], **options: Any
 ) -> None:
-    """A legend that has the line of equality last."""
+    """Draw a legend with the line of equality last."""
     handles, labels = ax.get_legend_handles_labels()
     order = sorted(range(len(labels)), key=lambda i: labels[i] == "equal utility")
     ax.legend(
@@ -130,7 +131,7 @@ def _window(ax: Axes, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
 
 
 def _existence(results: dict[str, Any]) -> Figure:
-    """Figure 1: all points, and those around the two that matter."""
+    """Draw figure 1: all points, and those around the two points."""
     existence = results["existence"]
     points = _points(existence["points"])
     shown = np.array(existence["shown_runs"])
@@ -144,7 +145,7 @@ def _existence(results: dict[str, Any]) -> Figure:
     for ax, title in zip(axes, ("all points", "around the two points"), strict=True):
         plot_utility_space(points, lag=LAG, mag=MAG, with_histograms=True, ax=ax)
         _crosshairs(ax, results)
-        # Above the histogram, which is above the axes.
+        # Place the title above the histogram, which is above the axes.
         ax.text(0, 1.22, title, fontsize=11, transform=ax.transAxes)
     _legend(axes[0], "lower right")
     return figure
@@ -153,7 +154,7 @@ def _existence(results: dict[str, Any]) -> Figure:
 def _around(
     existence: dict[str, Any], x: NDArray[np.float64], y: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The two points, twice as far apart, and the runs that are nearest to them."""
+    """Return limits that show the two points and the runs nearest to them."""
     ends = np.array(
         [[existence[key][name] for name in (MAG, LAG)]
          for key in ("utilitarian", "rawlsian")]
@@ -213,7 +214,7 @@ def _gains(results: dict[str, Any]) -> Figure:
 
 
 def _beyond(results: dict[str, Any]) -> Figure:
-    """Figure 6: how far each method comes, and the line that none can cross."""
+    """Draw figure 6: trajectories, solutions, frontier and the proved bound."""
     beyond = results["beyond"]
     shown, seed = beyond["shown"], results["existence"]["sample_seed"]
     bound = next(row["proved"] for row in beyond["rows"] if row["seed"] == seed)

@@ -1,4 +1,4 @@
-"""Output folder of the study: results, report, page and figures, file by file."""
+"""Output folder of the study: results, report, page and figures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class OutputFolderError(OSError):
 
 
 class OutputFolder:
-    """Where results go: each file whole or not at all."""
+    """Output folder; writes each file whole or not at all."""
 
     def __init__(self, path: Path) -> None:
         require_matplotlib()
@@ -41,7 +41,7 @@ class OutputFolder:
             ) from error
 
     def save(self, results: dict[str, Any]) -> None:
-        """Write what there is after a stage; what is of an earlier run goes."""
+        """Write the results so far; delete files of an earlier study."""
         from rawlsian.study.figures import FIGURES, draw
 
         stage = len(results["stages_finished"])
@@ -64,8 +64,8 @@ class OutputFolder:
 
 
 def _as_json(results: dict[str, Any]) -> str:
-    """Indented, but a list of numbers on one line."""
-    # A line break after a bracket is in no string: there it is an escape.
+    """Return indented JSON with each list of numbers on one line."""
+    # Strings escape line breaks, so a bracket before a line break is never in a string.
     text = json.dumps(results, indent=1, allow_nan=False)
     numbers = r"\[\s+((?:-?[\d.e+-]+,\s+)*-?[\d.e+-]+)\s+\]"
     return re.sub(numbers, lambda found: f"[{' '.join(found[1].split())}]", text) + "\n"

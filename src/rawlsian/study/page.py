@@ -1,4 +1,4 @@
-"""The page of the study: the sample shown, to be explored."""
+"""Page of the study: the sample shown, with every trajectory and the frontier."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from rawlsian.study.data import Adult
 from rawlsian.study.stages import SampleRuns
 
 TITLES = {
-    "rawls": "rawls: whatever helps",
+    "rawls": "rawls: two or many people at a time, or a whole cluster",
     "R1": "R1: one person at a time, as in the paper",
     "R2": "R2: two people at a time, as in the paper",
     "batch": "batch: many people at a time",
 }
 WALKS = (
-    "The walks start from the k-means run with the highest overall utility among those "
-    "that serve Female worst, as in the paper, if there is such a run. Every step "
-    "raises the utility of the group that is worst off at that moment. R1 and R2 are "
-    "the paper's operators; batch and rawls go beyond it."
+    "The traversals start from the paper's utilitarian point: the k-means run with the "
+    "highest overall utility among those that serve Female worst, or among all runs if "
+    "there is none. Every step raises the lowest group utility. R1 and R2 are the "
+    "paper's operators; batch and rawls go beyond the paper."
 )
 BOUND = (
-    "The proved bound: no clustering whatever has a lowest group utility above it. It "
-    "is computed with the rows of the sample merged to {rows:,}."
+    "The proved bound: no clustering has a lowest group utility above it. It is "
+    "computed after the rows of the sample are merged to {rows:,}."
 )
 
 
 def study_page(
     adult: Adult, shown: SampleRuns, ways: Ways, beyond: dict[str, Any]
 ) -> Page:
-    """What the page shows of the sample that the figures show."""
+    """Return the page of the sample that the figures show."""
     sample = shown.sample
     problem = Problem.from_arrays(
         sample.X, sample.sex, max_distance=sample.max_distance
@@ -81,7 +81,7 @@ def _summary(ways: Ways, bound: float) -> tuple[str, str]:
         f"From the utilitarian point, where the lowest group utility is {start:.4f}, "
         f"R1 ends at {ends['R1']:.4f} and R2 at {ends['R2']:.4f}; rawls reaches "
         f"{ends['rawls']:.4f}.",
-        f"The trade-off, with centers anywhere, reaches "
-        f"{ways.frontier.utilities[-1].min():.4f}, and no clustering whatever can be "
-        f"above {bound:.4f}.",
+        f"The trade-off, with free centers, reaches "
+        f"{ways.frontier.utilities[-1].min():.4f}. No clustering can be above "
+        f"{bound:.4f}; that is proved.",
     )

@@ -1,4 +1,4 @@
-"""The report: a short paper in Markdown, made of results alone."""
+"""Report of the study: a short paper in Markdown, written from the results alone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from rawlsian.study.stages import FILTERED, OPERATORS, SAME, UNFILTERED
 
 
 def write_report(results: dict[str, Any]) -> str:
-    """The report as far as the stages that were finished go."""
+    """Return the report of the stages finished so far."""
     sections = [_beginning]
     for stage, section in (
         ("data", _on_data),
@@ -43,7 +43,7 @@ def write_report(results: dict[str, Any]) -> str:
 
 
 def claims_table(claims: list[dict[str, Any]]) -> str:
-    """Every claim, what the paper says, what we measured, and the verdict."""
+    """Return a table of every claim: the paper's value, ours and the verdict."""
     return table(
         ["claim of the paper", "paper", "measured here", "verdict", "see"],
         [
@@ -54,7 +54,7 @@ def claims_table(claims: list[dict[str, Any]]) -> str:
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
-    """A Markdown table."""
+    """Return a Markdown table."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
@@ -64,26 +64,28 @@ def _beginning(results: dict[str, Any]) -> str:
     command = " ".join(
         f"--{name} {config[name]}" for name in ("runs", "samples", "seed", "clusters")
     )
-    return f"""# Does a Rawlsian clustering exist, and can we walk there?
+    return f"""# Does a Rawlsian clustering exist, and can a traversal reach it?
 
-A reproduction of *Exploring Rawlsian Fairness for K-Means Clustering* (Simoes, Deepak P and MacCarthaigh, 2022,
-[arXiv 2205.02052](https://arxiv.org/abs/2205.02052)), made by `rawlsian study --dataset {config["dataset"]} {command}`
-(rawlsian {results["rawlsian"]}). Every number and figure comes from `results.json` beside this page.
+This report reproduces *Exploring Rawlsian Fairness for K-Means Clustering* (Simoes, Deepak P and MacCarthaigh, 2022,
+[arXiv 2205.02052](https://arxiv.org/abs/2205.02052)). The command `rawlsian study --dataset {config["dataset"]} {command}`
+wrote it (rawlsian {results["rawlsian"]}). Every number and figure comes from `results.json` in the same folder.
 {_in_short(results)}
-## What was asked
+## Questions
 
-k-means makes people's average distance to their cluster's centre small. It may do so at the cost of one group. The paper asks
-two questions. Is there a clustering that serves the group which is served worse, the *less advantaged group* (LAG), better than
-the best k-means clustering does? And can one walk to it from there, by giving one example (operator R1) or two (R2) at a time
-to another cluster? The *utility* of a person is the largest possible squared distance less the squared distance to the mean of
-their cluster; the utility of a group is the mean over its members; MAG is the more advantaged group. The paper looks only at
-runs of k-means in which {MINORITY}, the minority, is the LAG. Among these, the *utilitarian point* is the one with the highest
-overall utility, the *approximate Rawlsian point* the one with the highest LAG utility.
+k-means minimises the mean squared distance of people to the center of their cluster, possibly at the cost of one group. The
+group with the lower utility is the *less advantaged group* (LAG), the other the *more advantaged group* (MAG). The paper asks
+two questions. Is there a clustering that serves the LAG better than the best k-means clustering does? And can a traversal from
+the best k-means clustering reach it, if it moves one example (operator R1) or two (R2) at a time to another cluster?
+
+The *utility* of a person is the largest possible squared distance minus the squared distance to the mean of their cluster. The
+utility of a group is the mean over its members. The paper considers only runs of k-means in which {MINORITY}, the minority, is
+the LAG. Among these runs, the *utilitarian point* has the highest overall utility, and the *approximate Rawlsian point* has the
+highest LAG utility.
 """
 
 
 def _in_short(results: dict[str, Any]) -> str:
-    """The answers, once they are there."""
+    """Return the summary, or nothing before the study is finished."""
     if "claims" not in results["stages_finished"]:
         return ""
     rows = started(results)
@@ -94,14 +96,14 @@ def _in_short(results: dict[str, Any]) -> str:
         gain(traversal(row, "R1")) < best_gain(row["existence"]) for row in walks
     )
     return f"""
-**In short.** A k-means clustering that serves the less advantaged group better than the utilitarian one exists in {n_better} of
-{len(some)} samples. R1 and R2 walk to where both groups are level. Where such a clustering exists and there is a way to go, R1 ends
-below it in {n_below} of {len(walks)} samples. {_best_of_all(results)}
+**Summary.** In {n_better} of {len(some)} samples, a k-means clustering exists that serves the less advantaged group better than the
+utilitarian one does. R1 and R2 end where both groups have the same utility. Where such a clustering exists and the groups differ at
+the start, R1 ends below it in {n_below} of {len(walks)} samples. {_best_of_all(results)}
 """
 
 
 def _best_of_all(results: dict[str, Any]) -> str:
-    """What the best run of all, whoever is the LAG there, says of the filter."""
+    """Compare the best of all runs with the best run that passes the filter."""
     rows = [row for row in results["samples"]["rows"] if row[FILTERED]]
     if not rows:
         return ""
@@ -115,9 +117,9 @@ def _best_of_all(results: dict[str, Any]) -> str:
         for best, fairest in pairs
     )
     return (
-        f"But in {n_both} of {len(rows)} samples the best run of all, whoever is the "
-        "LAG there, serves both groups better than the approximate Rawlsian point, "
-        f"which is the best of the runs in which {MINORITY} is the LAG."
+        f"But in {n_both} of {len(rows)} samples, the best of all runs serves both "
+        "groups better than the approximate Rawlsian point, which is the best only "
+        f"among the runs in which {MINORITY} is the LAG."
     )
 
 
@@ -147,11 +149,11 @@ def _on_data(results: dict[str, Any]) -> str:
             for part in [dataset["sample"]["groups"][name]]
         ],
     )
-    return f"""## The data
+    return f"""## Data
 
-Adult (Becker and Kohavi, 1996; CC BY 4.0): the {dataset["rows"]:,} rows with workclass and occupation. Continuous attributes are
-scaled to [0, 1], categorical ones become columns of 0 or 1/sqrt(2), {dataset["columns"]} columns in all, so that two people are at
-most {dataset["max_distance"]:g} apart. A sample has {dataset["sample"]["rows"] // 2} people of each income class.
+The data are the {dataset["rows"]:,} rows of Adult (Becker and Kohavi, 1996; CC BY 4.0) that have a workclass and an occupation. Continuous
+attributes are scaled to [0, 1]. Categorical attributes are encoded as columns of 0 or 1/sqrt(2). This makes {dataset["columns"]} columns, and
+the squared distance between two people is at most {dataset["max_distance"]:g}. A sample has {dataset["sample"]["rows"] // 2} people of each income class.
 
 Table 1. Attributes.
 
@@ -176,29 +178,29 @@ def _on_existence(results: dict[str, Any]) -> str:
         ""
         if existence["filter"] == FILTERED
         else f"""
-**No run of any sample had {MINORITY} as the LAG, so that the paper's filter lets nothing through. Everything that follows is
-without it.**
+**{MINORITY} is the LAG in no run of any sample, so the paper's filter lets nothing through. All results below are without the
+filter.**
 """
     )
     return f"""## Does a better point exist?
 
-The paper's sample is not known, only that it had {_split(results)}. {len(samples["rows"])} of {samples["seeds_drawn"]:,} samples
-that we drew have that split. On each, k-means ran {existence["runs"]:,} times from random initial centroids. The sample
-shown in figures 1 to 3 has the seed {existence["sample_seed"]}. It is not a typical one: it was chosen for
+The paper does not publish its sample; it reports that the sample has {_split(results)}. We drew {samples["seeds_drawn"]:,} samples, of
+which {len(samples["rows"])} have that split, and ran k-means {existence["runs"]:,} times on each of these, from random initial centroids.
+Figures 1 to 3 show the sample with seed {existence["sample_seed"]}. It is not typical: we chose it for
 {existence["sample_chosen_by"]}.
 
-The paper shows only runs in which {MINORITY} is the LAG. In the sample shown these are {existence["lag_runs"]:,} of
-{existence["runs"]:,} runs ({percent(share)}); over all samples the share is {percent(float(np.median(shares)))} (median;
-{percent(min(shares))} to {percent(max(shares))}). In the other runs {MAJORITY} is the LAG.
+The paper shows only runs in which {MINORITY} is the LAG. In the sample shown, these are {existence["lag_runs"]:,} of
+{existence["runs"]:,} runs ({percent(share)}). Over all samples, the median share is {percent(float(np.median(shares)))} (range
+{percent(min(shares))} to {percent(max(shares))}). In the other runs, {MAJORITY} is the LAG.
 {no_run}
 {table(["point", MINORITY, MAJORITY, "overall"], rows)}
 {_best_of_all(results)}
 
 ![Existence](figures/figure1_existence.png)
 
-*Figure 1. Each point is a k-means clustering{_filter_text(results)}; darker is a higher overall utility (each panel has
-a scale of its own), and histograms show how many points there are. On the dashed red line both groups have the same utility.
-The smaller, blue plus is the utilitarian point, the larger, olive one the approximate Rawlsian point.*
+*Figure 1. Each point is a k-means clustering{_filter_text(results)}. Darker points have a higher overall utility (each panel
+has its own scale), and histograms count the points. On the dashed red line, both groups have the same utility. The small blue
+plus is the utilitarian point, the large olive plus the approximate Rawlsian point.*
 """
 
 
@@ -216,22 +218,22 @@ def _on_traversals(results: dict[str, Any]) -> str:
         for t in results["traversals"]
     ]
     head = ["operator", "iterations", "Female", MAJORITY, "overall", "moved", "seconds"]
-    return f"""## Can we walk there?
+    return f"""## Can a traversal reach it?
 
-From the utilitarian point of figure 1, until no operation raises the lowest utility. R1+R2 takes whichever of the two is better
-at each step; R2-exhaustive finds the best of all pairs instead of the best of the paper's pruned set. "Moved" is the number of people who end in
-another cluster.
+Each traversal starts from the utilitarian point of figure 1 and stops when no operation raises the lowest utility. R1+R2 applies
+the better of the two at each step. R2-exhaustive searches all pairs, not only the paper's pruned set. "Moved" is the number of
+people who end in another cluster.
 
 {table(head, rows)}
 The approximate Rawlsian point has a LAG utility of {lowest(results["existence"]["rawlsian"]):.4f}.
 
 ![R1](figures/figure2_r1.png)
 
-*Figure 2. The way of R1 from the utilitarian point to the line on which both groups are level.*
+*Figure 2. The trajectory of R1, from the utilitarian point to the line of equal utility.*
 
 ![R1 and R2](figures/figure3_r1_r2.png)
 
-*Figure 3. The ways of R1 (thick) and R2.*
+*Figure 3. The trajectories of R1 (thick) and R2.*
 """
 
 
@@ -254,23 +256,22 @@ def _on_samples(results: dict[str, Any]) -> str:
         )
     head = ["operator", "iterations", "paper", "LAG utility gained, thousandths",
             "ends above the best restart", "seconds"]  # fmt: skip
-    return f"""## The same over many samples
+    return f"""## All samples
 
-{_how_many(results)} Median, and in brackets the lowest and the highest; the best restart gains
-{_spread(1e3 * best, "{:.2f}")} thousandths. Evaluating all pairs at the start took
-{_spread([row["pairs"]["seconds"] for row in rows], "{:.2f}")} seconds.
+{_how_many(results)} The table has the median, and the range in brackets. The best restart gains
+{_spread(1e3 * best, "{:.2f}")} thousandths. It took {_spread([row["pairs"]["seconds"] for row in rows], "{:.2f}")} seconds to
+evaluate all pairs at the start.
 
 {table(head, lines)}
 {_without_filter(results)}
 ![Iterations](figures/figure4_iterations.png)
 
-*Figure 4. Iterations in each sample; the black bar is the median, the dashed red one what the paper reports for its sample.*
+*Figure 4. Iterations in each sample. The black bar is the median; the dashed red bar is the paper's number for its sample.*
 
 ![Gains](figures/figure5_gains.png)
 
-*Figure 5. How much each operator raises the LAG utility, against how much higher it is at the best restart. Below the dashed
-line a traversal ends lower than the best restart. Where the utilitarian point is itself the best restart, points lie on the
-left edge.*
+*Figure 5. The gain in LAG utility of each operator against that of the best restart. Below the dashed line, a traversal ends
+lower than the best restart. Points on the left edge are samples in which the utilitarian point is the best restart.*
 """
 
 
@@ -278,32 +279,33 @@ def _on_beyond(results: dict[str, Any]) -> str:
     beyond = results["beyond"]
     left_out = sum(row["start"] != FILTERED for row in beyond["rows"])
     plain = (
-        f" In {left_out} of them no run has {MINORITY} as the LAG; there it is from "
+        f" In {left_out} of them, no run has {MINORITY} as the LAG; these start from "
         "the utilitarian point of all runs."
     )
     return f"""## Beyond the paper
 
-The paper ends with the need for an operator that reassigns more examples. *batch* moves as many at once as hold up together;
-*rawls* also takes a cluster apart and founds it elsewhere, where nothing else helps. `RawlsianKMeans` searches the Rawlsian point
-itself, with means for centers as in the paper, or with centers anywhere. *Gap closed* is the share of the way from the
-LAG utility at the start to the best that centers for the worst-off group alone would give, which is the best known bound and may be
-out of reach. *Proved gap*: no clustering whatever has a mean cost of the worst-off group that is lower by more than this share
-(a semidefinite bound, with rows merged to {beyond["proved_rows"]}). Over {len(beyond["rows"])}
-sample{"s" * (len(beyond["rows"]) > 1)}, median and range.{plain * (left_out > 0)}
+The paper concludes that an operator is needed which reassigns more examples. *batch* moves as many examples at once as still
+help together. When nothing else helps, *rawls* also dissolves a cluster and founds a new one elsewhere. `RawlsianKMeans`
+searches for the Rawlsian point directly, with means as centers (as in the paper) or with free centers.
+
+*Gap closed* is the gain in LAG utility, relative to the gain that centers chosen for the worst-off group alone would bring. That
+is the best known bound, and it may be out of reach. *Proved gap* is how far the mean cost of the worst-off group lies above a
+proved lower bound, relative to that bound (a semidefinite bound, with rows merged to {beyond["proved_rows"]}). No clustering has a cost below
+the bound. The table has the median and the range over {len(beyond["rows"])} sample{"s" * (len(beyond["rows"]) > 1)}.{plain * (left_out > 0)}
 
 {beyond_table(results)}
-The proved bound took {_spread([row["seconds"]["proved"] for row in beyond["rows"]], "{:.1f}")} seconds.
+It took {_spread([row["seconds"]["proved"] for row in beyond["rows"]], "{:.1f}")} seconds to compute the proved bound.
 
 ![Beyond](figures/figure6_beyond.png)
 
-*Figure 6. The sample of figures 1 to 3: the ways of four operators, the two solutions of RawlsianKMeans, and the clusterings
-between the best on the whole and the best for the LAG (centers anywhere). In the shaded corner both groups would be better off than any clustering can make both;
-that is proved.*
+*Figure 6. The sample of figures 1 to 3: the trajectories of four operators, the two solutions of RawlsianKMeans, and the
+frontier from the best overall utility to the best LAG utility (free centers). No clustering lies in the shaded corner; that is
+proved.*
 """
 
 
 def beyond_table(results: dict[str, Any]) -> str:
-    """Every method over the samples: how far it comes, and what it takes."""
+    """Return a table of every method: gap closed, proved gap, steps and seconds."""
     beyond = results["beyond"]
     lines = []
     for method in beyond["methods"]:
@@ -326,15 +328,16 @@ def beyond_table(results: dict[str, Any]) -> str:
 def _how_many(results: dict[str, Any]) -> str:
     n, n_started = len(results["samples"]["rows"]), len(started(results))
     left_out = n - n_started
-    without = f" In {left_out} more samples no run has {MINORITY} as the LAG."
+    without = f" In {left_out} more samples, no run has {MINORITY} as the LAG."
     return (
-        f"From the utilitarian point{_filter_text(results)} of {n_started} "
-        f"sample{'s' * (n_started > 1)}.{without * (left_out > 0)}"
+        f"In each of {n_started} sample{'s' * (n_started > 1)}, traversals start from "
+        f"the utilitarian point of the runs{_filter_text(results)}."
+        f"{without * (left_out > 0)}"
     )
 
 
 def _without_filter(results: dict[str, Any]) -> str:
-    """The same from where k-means itself would be taken."""
+    """Return the table of traversals from the best of all runs."""
     rows = [row[UNFILTERED] for row in results["samples"]["rows"]]
     lines = []
     for operator in OPERATORS:
@@ -345,8 +348,8 @@ def _without_filter(results: dict[str, Any]) -> str:
     starts = [row["existence"]["utilitarian"] for row in rows]
     n_male = sum(start[MAJORITY] < start[MINORITY] for start in starts)
     head = ["operator", "iterations", "LAG utility gained, thousandths"]
-    return f"""Without the filter the start is the best of all runs, which is what a user of k-means would take.
-There {MAJORITY} is the LAG in {n_male} of {len(rows)} samples.
+    return f"""Without the filter, the start is the best of all runs, which a user of k-means would choose. At that start,
+{MAJORITY} is the LAG in {n_male} of {len(rows)} samples.
 
 {table(head, lines)}"""
 
@@ -354,24 +357,25 @@ There {MAJORITY} is the LAG in {n_male} of {len(rows)} samples.
 def _on_claims(results: dict[str, Any]) -> str:
     return f"""## Claim by claim
 
-*Holds*: equal, or so in every sample, or the paper's number lies between our quartiles. *Depends*: so in some samples, or
-the number lies in our range. *Differs*: in no sample, or out of range. Samples whose groups are level at the start, so that there
-is nowhere to walk to, are left out where walks are judged.
+A claim *holds* if the numbers are equal, if it is true in every sample, or if the paper's number lies between our quartiles. It
+*depends* if it is true in some samples, or if the number lies in our range. It *differs* if it is true in no sample, or if the number
+lies outside our range. Claims about traversals leave out samples whose groups start with equal utility, because a traversal has
+nowhere to go there.
 {_caution(results)}
 {claims_table(results["claims"])}"""
 
 
 def _caution(results: dict[str, Any]) -> str:
-    """What makes the verdicts say little."""
+    """Return a warning if the configuration makes the verdicts weak."""
     config = results["config"]
     cautions = []
     if config["clusters"] != 5:
-        cautions.append(f"the paper has 5 clusters and this study {config['clusters']}")
+        cautions.append(f"the paper has 5 clusters, this study {config['clusters']}")
     if config["samples"] < 10:
         cautions.append(f"there are only {config['samples']} samples")
     if config["runs"] < 1000:
         cautions.append(f"there are only {config['runs']} runs a sample")
-    return f"\n**Mind that {', and '.join(cautions)}.**\n" if cautions else ""
+    return f"\n**Caution: {', and '.join(cautions)}.**\n" if cautions else ""
 
 
 def _ending(results: dict[str, Any]) -> str:
@@ -380,24 +384,30 @@ def _ending(results: dict[str, Any]) -> str:
         for verdict in ("holds", "depends", "differs")
     }
     differing = "\n".join(
-        f"- {c['claim']}: the paper says {c['paper']}; here {c['ours']}."
+        f"- {c['claim']}. Paper: {c['paper']}. Here: {c['ours']}."
         for c in results["claims"]
         if c["verdict"] == "differs"
     )
     total = sum(results["seconds"].values())
-    return f"""## Where it differs from the original
+    return f"""## Differences from the paper
 
-Of {len(results["claims"])} claims {by_verdict["holds"]} hold, {by_verdict["depends"]} depend on the sample, and
+Of {len(results["claims"])} claims, {by_verdict["holds"]} hold, {by_verdict["depends"]} depend on the sample, and
 {by_verdict["differs"]} differ:
 
 {differing or "- none"}
 
-How the paper was read where it leaves things open: distances are squared (it scales *squared* distances to at most 1); the
-distance is that to the mean of the cluster that an example is assigned to; a traversal goes on until nothing changes; a
-move that would leave a cluster empty is not made; ties go to the lowest index; R2 keeps the best 5 % by either ranking. The
-paper's own sample and seeds are not known, so that its numbers for one sample can only be set beside a distribution.
+Where the paper leaves a choice open, we chose as follows:
 
-All of it took {total:.0f} seconds.
+- distances are squared (the paper scales *squared* distances to at most 1);
+- the distance of an example is to the mean of its assigned cluster;
+- a traversal continues until nothing changes;
+- no move empties a cluster;
+- ties go to the lowest index;
+- R2 keeps the best 5 % by either ranking.
+
+The paper does not publish its sample and seeds, so its numbers for one sample can only be compared with a distribution.
+
+The study took {total:.0f} seconds.
 """
 
 

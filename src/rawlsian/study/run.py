@@ -24,18 +24,18 @@ DATASETS = ("adult",)
 
 @dataclass(frozen=True)
 class StudyConfig:
-    """What to study.
+    """Configuration of a study.
 
     Parameters
     ----------
     dataset : {"adult"}, default="adult"
-        The data.
+        Name of the data set.
     runs : int, default=5000
         Number of k-means runs on each sample.
     samples : int, default=30
         Number of samples, each with the paper's 267 women and 733 men.
     seed : int, default=0
-        Samples are drawn with the seeds from a million times this number on.
+        Seed of the study; samples use the seeds from ``seed * 1_000_000`` on.
     clusters : int, default=5
         Number of clusters, from 2 to 20.
     """
@@ -66,20 +66,20 @@ class StudyConfig:
                     f"{name} must be a whole number from {low:,} to {high:,}, got "
                     f"{value!r}."
                 )
-            object.__setattr__(self, name, int(value))  # of NumPy's integers, too
+            object.__setattr__(self, name, int(value))  # NumPy integers, too
 
 
 class Progress(NamedTuple):
-    """What a callback is told: how much of a stage is done, and the results so far.
+    """Progress of a stage, passed to the callback.
 
     Attributes
     ----------
     stage : str
         "data", "existence", "traversals", "samples", "beyond" or "claims".
     done, total : int
-        How much of the stage is done; it is finished when they are equal.
+        Finished and all parts of the stage; equal once the stage is finished.
     results : dict
-        What there is so far, the same that ``run_study`` goes on to fill.
+        Results so far: the dict that ``run_study`` fills.
     """
 
     stage: str
@@ -96,25 +96,25 @@ def run_study(
 ) -> dict[str, Any]:
     """Reproduce the paper's study.
 
-    Within ``joblib.parallel_config(backend="dask")`` samples are spread over the
-    workers of the current Dask client; that changes nothing but "seconds".
+    Within ``joblib.parallel_config(backend="dask")``, the workers of the current Dask
+    client share the samples; only the values of "seconds" change.
 
     Parameters
     ----------
     config : StudyConfig, default=None
-        What to study; ``None`` is the whole default study, some minutes.
+        Configuration; ``None`` runs the default study, which takes minutes.
     out : str or path, default=None
         Folder for ``results.json``, ``report.md``, ``page.html`` and ``figures/``,
         written whole after each stage. ``None`` writes nothing and needs neither
         matplotlib nor altair.
     callback : callable, default=None
-        Called with a ``Progress`` now and then.
+        Function called with a ``Progress`` after each part of a stage.
 
     Returns
     -------
     dict
-        What ``results.json`` has. But for the values called "seconds", it depends on
-        the configuration only.
+        Contents of ``results.json``. It depends on the configuration only, except for
+        the values of "seconds".
 
     Examples
     --------
@@ -181,7 +181,7 @@ class _StageLog:
 def _explore_samples(
     adult: _data.Adult, config: StudyConfig, results: dict[str, Any], log: _StageLog
 ) -> list[SampleRuns]:
-    """Find the samples, run k-means on each and walk with R1, which is quick."""
+    """Draw the samples, run k-means on each and traverse with R1, which is fast."""
     explored: list[SampleRuns] = []
     rows = []
     n_drawn = 0
@@ -217,7 +217,7 @@ def _explore_samples(
 
 
 def _choose(explored: list[SampleRuns], results: dict[str, Any]) -> SampleRuns:
-    """The sample shown: its R1 iterations come nearest to the paper's."""
+    """Choose the sample to show: its R1 iterations are nearest to the paper's."""
     start = results["samples"]["start"]
     candidates = [
         (abs(row[start]["traversals"][0]["iterations"] - PAPER_ITERATIONS["R1"]), place)
@@ -228,7 +228,7 @@ def _choose(explored: list[SampleRuns], results: dict[str, Any]) -> SampleRuns:
 
 
 def _existence(shown: SampleRuns, results: dict[str, Any]) -> dict[str, Any]:
-    """Stage 2 of the sample shown."""
+    """Return stage 2 for the sample shown."""
     start = results["samples"]["start"]
     restarts = shown.restarts
     points = dict(
@@ -252,7 +252,7 @@ def _existence(shown: SampleRuns, results: dict[str, Any]) -> dict[str, Any]:
 def _traversals(
     shown: SampleRuns, results: dict[str, Any], log: _StageLog
 ) -> list[dict[str, Any]]:
-    """Stage 3, with every point on the way."""
+    """Run stage 3 and record every point of each trajectory."""
     records: list[dict[str, Any]] = []
     for operator in OPERATORS:
         if records:
@@ -265,7 +265,7 @@ def _traversals(
 def _walk_everywhere(
     explored: list[SampleRuns], results: dict[str, Any], log: _StageLog
 ) -> None:
-    """Stage 4: every operator from both starts; pairs counted at the paper's."""
+    """Run stage 4: every operator from both starts; count pairs at the main one."""
     main_start, rows = results["samples"]["start"], results["samples"]["rows"]
     walked = in_order(partial(_walk_from, main_start), zip(explored, rows, strict=True))
     for place, row in enumerate(walked):
@@ -277,7 +277,7 @@ def _walk_everywhere(
 def _walk_from(
     main_start: str, one: tuple[SampleRuns, dict[str, Any]]
 ) -> dict[str, Any]:
-    """What is told of a sample, with every operator."""
+    """Add the traversals of every operator to the row of a sample."""
     this, row = one
     for start in (FILTERED, UNFILTERED):
         if row[start] is None:
@@ -293,7 +293,7 @@ def _walk_from(
 def _beyond_the_paper(
     explored: list[SampleRuns], shown: _data.Sample, ways: _beyond.Ways, log: _StageLog
 ) -> dict[str, Any]:
-    """Stage 5: what reaches further, and how much is left."""
+    """Run stage 5: compare methods with the bounds on every sample."""
     rows: list[dict[str, Any]] = []
     for row in in_order(_beyond.compare, explored):
         if rows:

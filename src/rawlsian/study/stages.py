@@ -1,4 +1,4 @@
-"""What the study computes, sample by sample: plain numbers by name."""
+"""Computations of the study for one sample, as named numbers."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from rawlsian.study.data import MINORITY, Sample
 
 OPERATORS = ("R1", "R2", "R1+R2", "R2-exhaustive")
 
-# Utilities closer than this are taken for the same: k-means runs that end in one
-# clustering differ in how rows were added up.
+# Utilities closer than this count as equal: runs that end in the same clustering differ
+# by rounding.
 SAME = 1e-9
 
-# The paper's filter, runs in which the minority is the less advantaged group, and none.
+# With the paper's filter (runs in which the minority is the less advantaged group) and
+# without.
 FILTERED, UNFILTERED = "filtered", "unfiltered"
 
 
 class Start(NamedTuple):
-    """The runs that a filter lets through, and the best of them in two senses."""
+    """Runs that pass a filter, and the utilitarian and Rawlsian ones of them."""
 
     runs: NDArray[np.intp]
     utilitarian: int
@@ -34,7 +35,7 @@ class Start(NamedTuple):
 
 
 class SampleRuns(NamedTuple):
-    """A sample, many k-means runs on it, and where traversals may start."""
+    """Sample, k-means runs on it, and possible starts of traversals."""
 
     sample: Sample
     restarts: Restarts
@@ -43,7 +44,7 @@ class SampleRuns(NamedTuple):
 
 
 def warm_up() -> None:
-    """Have everything compiled, so that times are not those of the compiler."""
+    """Compile all kernels, so that measured times exclude compilation."""
     rows, groups = np.eye(6), ["a", "b"] * 3
     labels = kmeans_restarts(
         rows, 2, n_runs=1, sensitive_features=groups, random_state=0
@@ -53,7 +54,7 @@ def warm_up() -> None:
 
 
 def explore(sample: Sample, n_clusters: int, n_runs: int) -> SampleRuns:
-    """Run k-means many times on a sample; the filter may let nothing through."""
+    """Run k-means many times on a sample; possibly no run passes the filter."""
     started = time.perf_counter()
     restarts = kmeans_restarts(
         sample.X, n_clusters, n_runs=n_runs, sensitive_features=sample.sex,
@@ -67,7 +68,7 @@ def explore(sample: Sample, n_clusters: int, n_runs: int) -> SampleRuns:
 
 
 def lag_runs(explored: SampleRuns) -> int:
-    """How many runs have the minority as the less advantaged group."""
+    """Count the runs with the minority as the less advantaged group."""
     start = explored.starts.get(FILTERED)
     return 0 if start is None else len(start.runs)
 
@@ -82,7 +83,7 @@ def _best_of(restarts: Restarts, runs: NDArray[np.intp]) -> Start:
 
 
 def point(restarts: Restarts, run: int) -> dict[str, float]:
-    """Utilities of a run, by the name of the group."""
+    """Return the utilities of a run by group name."""
     return _named(restarts.groups, restarts.utilities[run], restarts.overall[run])
 
 
@@ -97,7 +98,7 @@ def _named(
 
 
 def existence(explored: SampleRuns, name: str) -> dict[str, Any]:
-    """What the runs that a filter lets through say about the two points."""
+    """Compare the utilitarian and Rawlsian points with the runs of a filter."""
     restarts, start = explored.restarts, explored.starts[name]
     utilities, overall = restarts.utilities[start.runs], restarts.overall[start.runs]
     best = restarts.utilities[start.utilitarian]
@@ -122,7 +123,7 @@ def existence(explored: SampleRuns, name: str) -> dict[str, Any]:
 def walk(
     explored: SampleRuns, name: str, operator: str
 ) -> tuple[Trajectory, dict[str, Any]]:
-    """One traversal from the utilitarian point, and what is told of it."""
+    """Traverse from the utilitarian point; return the trajectory and its record."""
     sample = explored.sample
     labels = explored.restarts.labels(explored.starts[name].utilitarian)
     started = time.perf_counter()
@@ -150,7 +151,7 @@ def walk(
 
 
 def _moves_taken_back(trajectory: Trajectory) -> int:
-    """How often an example returned to a cluster that it had left."""
+    """Count the returns of examples to clusters that they had left."""
     been_in: dict[int, set[int]] = {}
     n_returns = 0
     for operation in trajectory.operations:
@@ -164,7 +165,7 @@ def _moves_taken_back(trajectory: Trajectory) -> int:
 
 
 def path(trajectory: Trajectory) -> dict[str, list[float]]:
-    """The points of a trajectory, by the name of the group."""
+    """Return the points of a trajectory by group name."""
     columns = dict(
         zip(map(str, trajectory.groups), trajectory.utilities.T.tolist(), strict=True)
     )
@@ -172,10 +173,10 @@ def path(trajectory: Trajectory) -> dict[str, list[float]]:
 
 
 def deviation(one: Trajectory, other: Trajectory) -> float | None:
-    """How far two ways lie apart, as a share of how far one of them leads.
+    """Return the distance between two trajectories, relative to the length of one.
 
-    The largest distance of a point of either from the line that joins the points of
-    the other, both in the utility space.
+    The distance is the largest one, in the utility space, of a point of either
+    trajectory from the polyline of the other. The length is from start to end.
     """
     length = float(np.linalg.norm(one.utilities[-1] - one.utilities[0]))
     if length == 0:
@@ -185,9 +186,9 @@ def deviation(one: Trajectory, other: Trajectory) -> float | None:
 
 
 def _farthest(points: Trajectory, line: Trajectory) -> float:
-    """The largest distance of one way's points from the line of the other."""
+    """Return the largest distance of points from the polyline of the other."""
     a, b = line.utilities, np.roll(line.utilities, -1, axis=0)
-    b[-1] = a[-1]  # the last point is a line to itself
+    b[-1] = a[-1]  # the last segment has length 0
     along = np.maximum(((b - a) ** 2).sum(axis=1), np.finfo(float).tiny)
     farthest = 0.0
     for p in points.utilities:
@@ -198,12 +199,11 @@ def _farthest(points: Trajectory, line: Trajectory) -> float:
 
 
 def count_pairs(explored: SampleRuns, name: str) -> dict[str, Any]:
-    """Every pair of moves at the start: which raise the lowest utility.
+    """Count the pairs of moves at the start that raise the lowest utility.
 
-    A pair can raise the utility of the group that is the LAG at the start and still
-    lower the lowest, where the other group falls below it. Tests what the paper's
-    pruning takes for granted, that a move which does not raise the lowest alone does
-    not raise it in a pair.
+    A pair can raise the utility of the LAG and still lower the lowest utility, if the
+    other group falls below it. The counts test the assumption of the paper's pruning:
+    a move that does not raise the lowest utility alone does not raise it in a pair.
     """
     sample = explored.sample
     labels = explored.restarts.labels(explored.starts[name].utilitarian)
@@ -238,5 +238,5 @@ def count_pairs(explored: SampleRuns, name: str) -> dict[str, Any]:
 
 
 def possible_pairs(n_samples: int, n_clusters: int) -> int:
-    """Pairs of different examples, each with every other cluster as its target."""
+    """Count pairs of examples, each with every other cluster as its target."""
     return n_samples * (n_samples - 1) // 2 * (n_clusters - 1) ** 2
