@@ -1,4 +1,4 @@
-"""Draw docs/images/page.png: the top of the page that the start of the docs makes.
+"""Draw docs/images/page.png: the top of the page that docs/start.md makes.
 
 Needs Chromium (apt-get install chromium, or RAWLSIAN_CHROMIUM names one) and what
 ``scripts/test`` installs. Run: .venv/bin/python scripts/docs_images.py
@@ -20,7 +20,7 @@ FIT = "fit people.csv --sensitive sex --drop segment --clusters 5 --report page.
 
 
 def main() -> None:
-    """Fit the example, open its page, and keep a picture of it."""
+    """Fit the example, open its page and save a screenshot."""
     with tempfile.TemporaryDirectory() as folder:
         shutil.copy(DOCS / "people.csv", folder)
         command = [sys.executable, "-m", "rawlsian", *FIT.split()]

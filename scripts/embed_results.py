@@ -1,4 +1,4 @@
-"""Put tables of docs/study/results.json into the pages that quote them."""
+"""Write tables of docs/study/results.json into the pages that embed them."""
 
 import json
 import os

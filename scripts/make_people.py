@@ -1,6 +1,6 @@
-"""Write docs/people.csv: a thousand people of Adult, with segments by plain k-means.
+"""Write docs/people.csv: a thousand people of Adult, with segments from k-means.
 
-The example of the documentation. Run: .venv/bin/python scripts/make_people.py
+The documentation uses it as its example. Run: .venv/bin/python scripts/make_people.py
 """
 
 import csv
@@ -23,7 +23,7 @@ KEPT = {
 
 
 def main() -> None:
-    """Draw the people, cluster them, write them."""
+    """Draw the people, cluster them and write the table."""
     data = files("rawlsian.datasets") / "adult.data.gz"
     lines = gzip.decompress(data.read_bytes()).decode().splitlines()
     rows = [[cell.strip() for cell in row] for row in csv.reader(lines) if row]

@@ -1,4 +1,4 @@
-"""Adult as the paper prepared it. Figures are from the paper and METHOD of the data."""
+"""Adult as the paper prepared it; numbers come from the paper and METHOD.md."""
 
 from __future__ import annotations
 

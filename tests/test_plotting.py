@@ -1,4 +1,4 @@
-"""Figures: what is drawn, not how it looks."""
+"""Figures: the data drawn, not the pixels."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Figures of the utility space: each takes an axes of matplotlib and returns it.
+"""Figures of the utility space on matplotlib axes.
 
-What is drawn is anything with ``groups``, ``utilities`` (a row a point, a column a
-group) and ``overall``: ``Restarts``, ``Trajectory``, or
-``Points`` made of numbers of your own.
+Each function takes an axes and returns it. It draws any object with ``groups``,
+``utilities`` (a row for each point, a column for each group) and ``overall``:
+``Restarts``, ``Trajectory``, or ``Points`` of your own numbers.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ __all__ = [
     "plot_utility_space",
 ]
 
-# Okabe and Ito's colours for people with a colour vision deficiency; markers and
-# dashes differ, too. The two points and the line of equality have the paper's colours,
-# and differ in shape.
+# Colours of Okabe and Ito, which suit people with a colour vision deficiency; markers
+# and dashes differ, too. The two points and the line of equality have the paper's
+# colours and differ in shape.
 COLORS = {
     "R1": "#E69F00",
     "R2": "#009E73",
@@ -54,7 +54,7 @@ MARKERS = {
 DASHES = {"R1": "-", "R2": "--", "R1+R2": ":", "R2-exhaustive": "-."}
 UTILITARIAN, RAWLSIAN, EQUAL = "#1F4FD8", "#7A7A00", "#D1001C"
 
-# The groups on the horizontal and vertical axis of axes that were drawn on.
+# Groups on the horizontal and vertical axis of each axes in use.
 _DRAWN: WeakKeyDictionary[Axes, tuple[Hashable, Hashable]] = WeakKeyDictionary()
 
 
@@ -77,7 +77,7 @@ class Points(NamedTuple):
 
 
 class HasPoints(Protocol):
-    """What can be drawn: Restarts, Trajectory, Points."""
+    """Protocol of drawable objects: Restarts, Trajectory, Points."""
 
     @property
     def groups(self) -> Sequence[Hashable] | NDArray[Any]:
@@ -100,24 +100,24 @@ def plot_utility_space(
     with_histograms: bool = False,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw clusterings as points, by what they mean for two groups.
+    """Draw clusterings as points, by the utilities of two groups.
 
-    Darker points have a higher overall utility, told by a colour bar. On the dashed
-    line both groups have the same utility; below it the group on the vertical axis is
-    worse off.
+    Darker points have a higher overall utility; a colour bar has the scale. On the
+    dashed line both groups have the same utility. Below it, the group on the vertical
+    axis is worse off.
 
     Parameters
     ----------
     points : Restarts, Trajectory or Points
-        What to draw.
+        Clusterings to draw.
     lag, mag : str or other group name, default=None
-        The groups on the vertical and on the horizontal axis. The default is what the
-        axes has already or else, of two groups, the one that is worse off more often
-        for ``lag``.
+        Groups on the vertical and on the horizontal axis. By default, those that the
+        axes has already; else, if there are two groups, ``lag`` is the group that is
+        worse off more often.
     with_histograms : bool, default=False
-        Add how the points in view spread along either axis, above and to the right.
+        Add histograms of the points in view, above and to the right.
     ax : matplotlib Axes, default=None
-        Where to draw; ``None`` makes a new figure. Limits that were set stay.
+        Axes to draw on; ``None`` makes a new figure. Limits already set stay.
 
     Returns
     -------
@@ -167,22 +167,22 @@ def plot_crosshairs(
     size: float = 11,
     ax: Axes | None = None,
 ) -> Axes:
-    """Mark one clustering by a plus and dotted lines through it.
+    """Mark one clustering with a plus and dotted lines through it.
 
     Parameters
     ----------
     utilities : dict of group name to float
         Utility of each group.
     lag, mag : str or other group name, default=None
-        The groups on the vertical and on the horizontal axis. The default is what the
-        axes has already or else, of two groups, the one that is worse off for
-        ``lag``.
+        Groups on the vertical and on the horizontal axis. By default, those that the
+        axes has already; else, if there are two groups, ``lag`` is the group that is
+        worse off.
     color, label : str, default=None
-        How it is drawn, and called in the legend.
+        Colour of the plus, and its label in the legend.
     size : float, default=11
         Size of the plus.
     ax : matplotlib Axes, default=None
-        Where to draw; ``None`` makes a new figure.
+        Axes to draw on; ``None`` makes a new figure.
 
     Returns
     -------
@@ -212,25 +212,25 @@ def plot_trajectory(
     color: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the way of a traversal through the utility space of two groups.
+    """Draw a trajectory in the utility space of two groups.
 
     Parameters
     ----------
     trajectory : Trajectory or Points
-        What to draw, in order.
+        Points to draw, in order.
     operator : str, default=None
-        Name of the operator, which has a colour, dashes and marker of its own where
-        it is one of the package's, and is the label if none is given.
+        Name of the operator. Operators of the package have their own colour, dashes
+        and marker. The name is the default label.
     lag, mag : str or other group name, default=None
-        The groups on the vertical and on the horizontal axis. The default is what the
-        axes has already or else, of two groups, the one that is worse off at the
-        start for ``lag``.
+        Groups on the vertical and on the horizontal axis. By default, those that the
+        axes has already; else, if there are two groups, ``lag`` is the group that is
+        worse off at the start.
     label : str, default=None
-        What it is called in the legend.
+        Label in the legend.
     color : str, default=None
-        Any colour of matplotlib.
+        Any matplotlib colour.
     ax : matplotlib Axes, default=None
-        Where to draw; ``None`` makes a new figure.
+        Axes to draw on; ``None`` makes a new figure.
 
     Returns
     -------
@@ -258,19 +258,19 @@ def plot_trajectory(
 def plot_bound(
     bound: Bound | float, *, label: str | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Draw the line that no clustering crosses, and shade what lies beyond it.
+    """Draw the line that no clustering crosses, and shade the area beyond it.
 
-    There both groups would have a utility above the bound.
+    In the shaded area, both groups would have a utility above the bound.
 
     Parameters
     ----------
     bound : Bound or float
-        An upper bound on the lowest group utility, such as that of ``proved_bound``.
+        Upper bound on the lowest group utility, such as from ``proved_bound``.
     label : str, default=None
-        What it is called in the legend.
+        Label in the legend.
     ax : matplotlib Axes, default=None
-        Where to draw, best after everything else: what is in view stays in view, and
-        the corner of the line comes into view. ``None`` makes a new figure.
+        Axes to draw on, best after everything else: the limits grow to show the
+        corner of the line. ``None`` makes a new figure.
 
     Returns
     -------
@@ -301,16 +301,16 @@ def plot_iterations(
     reported: Mapping[str, float] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw how many iterations each operator took, a dot a sample.
+    """Draw the number of iterations of each operator, one dot per sample.
 
     Parameters
     ----------
     iterations : dict of str to array-like
         For each operator, the number of iterations in each sample.
     reported : dict of str to float, default=None
-        A number reported elsewhere, drawn as a red dashed bar.
+        Number reported elsewhere for each operator, drawn as a dashed red bar.
     ax : matplotlib Axes, default=None
-        Where to draw; ``None`` makes a new figure.
+        Axes to draw on; ``None`` makes a new figure.
 
     Returns
     -------
@@ -323,7 +323,7 @@ def plot_iterations(
         values = np.sort(np.asarray(counts, dtype=float))
         if len(values) == 0:
             raise ValueError(f"iterations has no number for {operator!r}.")
-        # Spread by rank, so that equal numbers of iterations lie side by side.
+        # Spread dots by rank, so that equal numbers lie side by side.
         across = place + 0.28 * np.sin(2.4 * np.arange(len(values)))
         ax.scatter(
             across, values, s=22, color=COLORS.get(operator, f"C{place}"), alpha=0.85,
@@ -349,21 +349,21 @@ def plot_iterations(
 def plot_gains(
     gains: Mapping[str, ArrayLike], best: ArrayLike, *, ax: Axes | None = None
 ) -> Axes:
-    """Draw what operators gain for the worst-off group against what could be gained.
+    """Draw the gains of operators for the worst-off group against the best known.
 
     Parameters
     ----------
     gains : dict of str to array-like of shape (n_samples,)
-        For each operator, how much the lowest group utility rises in each sample.
+        For each operator, the rise of the lowest group utility in each sample.
     best : array-like of shape (n_samples,)
-        How much higher it is at the best clustering known.
+        Rise of the lowest group utility at the best known clustering.
     ax : matplotlib Axes, default=None
-        Where to draw; ``None`` makes a new figure.
+        Axes to draw on; ``None`` makes a new figure.
 
     Returns
     -------
     matplotlib Axes
-        The axes drawn on; points above the dashed line beat the best known.
+        The axes drawn on. Points above the dashed line beat the best known.
     """
     known = np.asarray(best, dtype=float)
     reached = {name: np.asarray(gain, dtype=float) for name, gain in gains.items()}
@@ -383,7 +383,7 @@ def plot_gains(
     for place, (operator, gain) in enumerate(reached.items()):
         ax.scatter(
             known, gain, s=34, edgecolors=COLORS.get(operator, f"C{place}"),
-            facecolors="none",  # so that one shows under another
+            facecolors="none",  # overlapping markers stay visible
             linewidths=1.4, marker=MARKERS.get(operator, "o"), label=operator,
         )  # fmt: skip
     margin = 0.04 * (high - low)
@@ -396,7 +396,7 @@ def plot_gains(
 
 
 def require_matplotlib() -> None:
-    """Say how to get matplotlib where it is not installed."""
+    """Raise an ImportError that names the extra if matplotlib is not installed."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
@@ -407,7 +407,7 @@ def require_matplotlib() -> None:
 
 
 def _axes(ax: Axes | None) -> Axes:
-    """The axes given, or those of a new figure."""
+    """Return the axes given, or those of a new figure."""
     if ax is not None:
         return ax
     require_matplotlib()
@@ -419,7 +419,7 @@ def _axes(ax: Axes | None) -> Axes:
 def _coordinates(
     ax: Axes, points: HasPoints, lag: Hashable | None, mag: Hashable | None, worst: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Utilities of mag and lag, which the axes are named after and held to."""
+    """Return the utilities of mag and lag; label the axes and remember the groups."""
     groups: list[Hashable] = np.asarray(points.groups, dtype=object).tolist()
     groups = [getattr(name, "item", lambda name=name: name)() for name in groups]
     listed = ", ".join(map(repr, groups))
@@ -456,7 +456,7 @@ def _other(groups: Sequence[Hashable], name: Hashable) -> Hashable:
 
 
 def _draw_equality(ax: Axes) -> None:
-    """The line of equal utilities, once; it does not change what is in view."""
+    """Draw the line of equal utility once, without changing the limits."""
     if any(line.get_gid() == "equality" for line in ax.lines):
         return
     limits = ax.dataLim.frozen()
@@ -469,7 +469,7 @@ def _draw_equality(ax: Axes) -> None:
 
 
 def _dark_is_high() -> ListedColormap:
-    """A colour map from light to dark that leaves out what is hard to see on white."""
+    """Return a colour map from light to dark without tones too pale on white."""
     from matplotlib import colormaps
     from matplotlib.colors import ListedColormap
 
@@ -479,14 +479,14 @@ def _dark_is_high() -> ListedColormap:
 def _in_view(
     ax: Axes, x: NDArray[np.float64], y: NDArray[np.float64]
 ) -> NDArray[np.bool_]:
-    """Which points lie within the limits of the axes."""
+    """Return a mask of the points within the limits of the axes."""
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
     is_inside: NDArray[np.bool_] = (left <= x) & (x <= right)
     return is_inside & (bottom <= y) & (y <= top)
 
 
 def _add_histograms(ax: Axes, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
-    """How the points spread, above and to the right, on the axes' own scales."""
+    """Draw histograms of the points above and to the right of the axes."""
     from mpl_toolkits.axes_grid1 import make_axes_locatable
 
     divider = make_axes_locatable(ax)

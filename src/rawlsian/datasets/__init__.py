@@ -1,4 +1,4 @@
-"""Data sets that come with the package."""
+"""Data sets of the package."""
 
 from rawlsian.datasets.adult import load_adult
 

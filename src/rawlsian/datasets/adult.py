@@ -1,4 +1,4 @@
-"""The Adult data as the paper prepared it."""
+"""Adult data, prepared as in the paper."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ def load_adult(
 ) -> Bunch:
     """Load the Adult data, prepared as in the paper.
 
-    Rows without workclass or occupation are left out, which leaves 30,718. Five
-    continuous attributes are scaled to [0, 1] over these rows and three categorical
-    ones become 37 columns of 0 or 1/sqrt(2), so that the squared distance between
+    The data are the 30,718 rows that have a workclass and an occupation. Five
+    continuous attributes are scaled to [0, 1] over these rows. Three categorical
+    attributes are encoded as 37 columns of 0 or 1/sqrt(2). The squared distance between
     two rows is at most 8.
 
     Parameters
     ----------
     sample : int, default=None
-        Draw that many rows of each of the two income classes; the paper drew 500.
-        ``None`` gives all rows.
+        Number of rows to draw from each of the two income classes; the paper drew
+        500. ``None`` returns all rows.
     random_state : int, numpy Generator or None, default=None
         Seed of the sample.
 
@@ -58,13 +58,13 @@ def load_adult(
     -------
     Bunch
         data : ndarray of shape (n_samples, 42)
-            The encoded attributes.
+            Encoded attributes.
         sensitive_features : ndarray of shape (n_samples,)
-            Sex: "Female" or "Male". It is not among the encoded attributes.
+            Sex: "Female" or "Male". It is not one of the encoded attributes.
         target : ndarray of shape (n_samples,)
             Income: "<=50K" or ">50K". Used for sampling only.
         table : dict of str to ndarray
-            All 15 columns as they are in the file; ``pandas.DataFrame(table)`` works.
+            All 15 columns of the file; ``pandas.DataFrame(table)`` works.
         line_numbers : ndarray of shape (n_samples,)
             Line of each row in the original file, counted from 1.
         feature_names : list of str
@@ -102,7 +102,7 @@ def load_adult(
 
 
 def _read() -> tuple[dict[str, NDArray[Any]], NDArray[np.int64]]:
-    """Columns of the rows with workclass and occupation, and their line numbers."""
+    """Read the rows that have workclass and occupation, and their line numbers."""
     packed = resources.files("rawlsian.datasets").joinpath("adult.data.gz").read_bytes()
     lines = io.StringIO(gzip.decompress(packed).decode("ascii"))
     workclass, occupation = COLUMNS.index("workclass"), COLUMNS.index("occupation")
@@ -124,7 +124,7 @@ def draw_rows(
     sample: int | None,
     random_state: int | np.random.Generator | None,
 ) -> NDArray[np.intp]:
-    """Positions of the rows in the sample, in the order of the file."""
+    """Draw the sample; return row indices in the order of the file."""
     if sample is None:
         return np.arange(len(income))
     classes, sizes = np.unique(income, return_counts=True)
