@@ -1,7 +1,7 @@
-"""Time the engine: ratios measured in one process, warm, medians of repeats.
+"""Time the engine: ratios within one warm process, medians of repeats.
 
     .venv/bin/python benchmarks/bench_engine.py            # everything
-    .venv/bin/python benchmarks/bench_engine.py r1 pairs   # parts of it
+    .venv/bin/python benchmarks/bench_engine.py r1 pairs   # two parts
 
 Prints the tables of benchmarks/README.md.
 """
@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 
 def paired_seconds(first, second, repeats):
-    """Seconds of two functions, called in turn so that both meet the same noise."""
+    """Time two functions in turns, so that both have the same noise."""
     first(), second()  # warm
     seconds = []
     for _ in range(repeats):
@@ -52,7 +52,7 @@ def golden_case():
 
 
 def bench_r1():
-    """A whole R1 traversal against scikit-learn's KMeans on the same data."""
+    """R1 traversal against scikit-learn's KMeans on the same data."""
     from sklearn.cluster import KMeans
 
     from rawlsian import traverse
@@ -80,14 +80,14 @@ def bench_reference():
     def ours(steps):
         traverse(golden.X, golden.labels, golden.sex, max_distance=8.0, max_iter=steps)
 
-    # 101 steps less 1 step: what one iteration costs, without preparing the data.
+    # 101 steps minus 1 step: the cost of an iteration without the preparation.
     many, one = paired_seconds(lambda: ours(101), lambda: ours(1), repeats=31)
     iteration = np.median(many - one) / 100
     started = time.perf_counter()
     reference.traverse(golden.labels, "R1", max_iter=1)
     slow = time.perf_counter() - started
     row("one R1 iteration", f"{iteration * 1e6:.3g} us")
-    row("the same by recomputing (`tests/support/reference.py`)", f"{slow:.3g} s")
+    row("recomputed from scratch (`tests/support/reference.py`)", f"{slow:.3g} s")
     row("ratio", f"{slow / iteration:,.0f}")
 
 
@@ -110,17 +110,17 @@ def bench_pairs():
     )
     pruned, _ = paired_seconds(lambda: best(R2()), lambda: None, 31)
     row("every pair evaluated (`keep_all=True`)", spread(every))
-    row("pairs a second", f"{7.992 / np.median(every):.0f} million")
-    row("the best pair, most ruled out by bounds", spread(bounded))
+    row("pairs per second", f"{7.992 / np.median(every):.0f} million")
+    row("best pair, with most pairs excluded by bounds", spread(bounded))
     row("R2 as in the paper, one iteration", spread(pruned))
     started = time.perf_counter()
     trajectory = traverse(golden.X, golden.labels, golden.sex, operator="R2-exhaustive")
     seconds = time.perf_counter() - started
-    row(f"a whole traversal, {trajectory.n_iter} iterations", f"{seconds:.1f} s")
+    row(f"traversal, {trajectory.n_iter} iterations", f"{seconds:.1f} s")
 
 
 def bench_restarts():
-    """Many k-means runs against a loop of scikit-learn's KMeans, time a run."""
+    """Many k-means runs against a loop of scikit-learn's KMeans, per run."""
     from sklearn.cluster import KMeans
 
     from rawlsian import kmeans_restarts
@@ -144,7 +144,7 @@ def bench_restarts():
 
     for name, function in (("", ours), (", one thread", ours_on_one_thread)):
         many, loop = paired_seconds(function, theirs, repeats=9)
-        row(f"`kmeans_restarts`, 5000 runs{name}, a run", spread(many / 5000))
+        row(f"`kmeans_restarts`, 5000 runs{name}, per run", spread(many / 5000))
         row('`KMeans(5, n_init=1, init="random").fit`', spread(loop / 500))
         ratios = np.quantile(loop / 500 / (many / 5000), [0.5, 0, 1])
         row("ratio, median of pairs", "{:.1f} ({:.1f} to {:.1f})".format(*ratios))
@@ -154,7 +154,7 @@ def bench_restarts():
         row(f"memory besides X, {n_runs} runs on 30,718 rows", f"{memory:.0f} MiB")
 
 
-# What a program needs to tell how much memory it took since reset_peak.
+# Functions that measure the peak of memory since reset_peak.
 PEAK = """
 def peak():
     with open("/proc/self/status") as status:
@@ -212,8 +212,8 @@ print(np.median(np.diff(steps)), memory)
 
 
 def bench_large():
-    """R1 at growing n: time an iteration, and memory besides X in units of P."""
-    row("n", "one R1 iteration", "a row", "memory besides X", "in units of P")
+    """R1 for growing n: time per iteration, and memory besides X in units of P."""
+    row("n", "one R1 iteration", "per row", "memory besides X", "in units of P")
     row(*["---"] * 5)
     for n in (1_000, 10_000, 100_000, 300_000, 1_000_000):
         done = subprocess.run(
@@ -222,7 +222,7 @@ def bench_large():
         )  # fmt: skip
         seconds, memory = map(float, done.stdout.split())
         products = n * 2 * 5 * 8
-        # Below some megabytes the process has room to spare already: no growth shows.
+        # The process has some megabytes to spare, which hide a small growth.
         shows = n >= 300_000
         row(
             f"{n:,}",
@@ -234,7 +234,7 @@ def bench_large():
 
 
 def bench_whole():
-    """R1 on all of Adult, from scikit-learn's KMeans to where it ends by itself."""
+    """R1 on all of Adult, from scikit-learn's KMeans until it stops."""
     from sklearn.cluster import KMeans
 
     from rawlsian import load_adult, traverse
@@ -255,13 +255,13 @@ def bench_whole():
 
 
 def seconds_in_new_processes(before, timed, repeats=11, **environment):
-    """Seconds that a statement takes, in processes that ran another one before it."""
+    """Time a statement in new processes that ran another one before."""
     program = (
         f"import time; {before}; t = time.perf_counter(); {timed}; "
         "print(time.perf_counter() - t)"
     )
     inherited = {**os.environ, **environment}
-    inherited.pop("PYTHONDONTWRITEBYTECODE", None)  # makes imports seem slow
+    inherited.pop("PYTHONDONTWRITEBYTECODE", None)  # slows imports down
     command = [sys.executable, "-c", program]
     return [
         float(subprocess.check_output(command, env=inherited)) for _ in range(repeats)
@@ -269,7 +269,7 @@ def seconds_in_new_processes(before, timed, repeats=11, **environment):
 
 
 def bench_import():
-    """What importing adds, and what the first call costs with and without a cache."""
+    """Time of imports, and of the first call with and without a cache."""
     for before, timed in (
         ("pass", "import sklearn"),
         ("import sklearn", "import rawlsian"),
@@ -284,8 +284,11 @@ def bench_import():
             repeats=6,
             NUMBA_CACHE_DIR=folder,
         )
-    row("first R2 traversal ever: everything is compiled", f"{cold:.1f} s")
-    row("first R2 traversal of a later process", f"{statistics.median(warm):.2f} s")
+    row("first R2 traversal, without a cache of compiled code", f"{cold:.1f} s")
+    row(
+        "first R2 traversal of a process, with the cache",
+        f"{statistics.median(warm):.2f} s",
+    )
 
 
 BENCHMARKS = {
@@ -310,7 +313,7 @@ def main(names):
     for name in names or BENCHMARKS:
         print(f"\n{BENCHMARKS[name].__doc__}\n")
         if name != "large":
-            row("what", "measured")
+            row("measurement", "result")
             row("---", "---")
         BENCHMARKS[name]()
 

@@ -1,11 +1,11 @@
-"""Rows beyond memory: one pass, a whole fit, how close, how it grows, and Dask.
+"""Time out-of-core fits: one pass, a fit, accuracy, growth with rows, and Dask.
 
-python benchmarks/bench_large.py pass [ROWS]      one pass against scikit-learn's
-python benchmarks/bench_large.py fit [ROWS]       time and memory of a whole fit
-python benchmarks/bench_large.py close [ROWS]     blocks against all rows in memory
-python benchmarks/bench_large.py slope            how time grows from 1e5 to 1e7 rows
+python benchmarks/bench_large.py pass [ROWS]      one pass, compared with scikit-learn
+python benchmarks/bench_large.py fit [ROWS]       time and memory of a fit
+python benchmarks/bench_large.py close [ROWS]     out of core against in memory
+python benchmarks/bench_large.py slope            growth of time from 1e5 to 1e7 rows
 python benchmarks/bench_large.py dask [ROWS]      one and two workers against threads
-python benchmarks/bench_large.py cost             1e8 and 1e9 rows, worked out
+python benchmarks/bench_large.py cost             estimate for 1e8 and 1e9 rows
 
 Rows are 40 columns of float32, mapped from a file in a temporary folder; k is 10.
 """
@@ -33,7 +33,7 @@ CHUNK = 500_000
 
 
 def make_rows(path: Path, n_rows: int, n_columns: int = N_COLUMNS) -> np.ndarray:
-    """Twelve clouds that overlap, of which the second group's are wider; its groups."""
+    """Write twelve overlapping clouds, wider for the second group; return groups."""
     rng = np.random.default_rng(0)
     centers = 1.5 * rng.standard_normal((12, n_columns), dtype=np.float32)
     X = np.lib.format.open_memmap(path, "w+", np.float32, (n_rows, n_columns))
@@ -57,7 +57,7 @@ def rows_on_disk(n_rows: int, n_columns: int = N_COLUMNS):
 
 
 def seconds_of(function, repeats: int = 3) -> float:
-    """The best of some, as other work can only make it slower."""
+    """Return the shortest time, as other work can only slow a run down."""
     times = []
     for _ in range(repeats):
         started = time.perf_counter()
@@ -94,7 +94,7 @@ def bench_pass(n_rows: int) -> None:
 
 
 class Memory:
-    """The most memory of this process that no file backs, while it is open."""
+    """Peak of this process's anonymous memory (not backed by a file)."""
 
     def __enter__(self):
         self.most, self.is_over = 0, threading.Event()
@@ -115,21 +115,21 @@ def anonymous_bytes() -> int:
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("RssAnon"):
             return 1024 * int(line.split()[1])
-    raise OSError("this machine does not tell RssAnon")
+    raise OSError("/proc/self/status has no RssAnon on this machine")
 
 
 def fit(X, groups, **options):
-    """A fit, and when each pass was over."""
+    """Fit; return the model, the seconds, and those of the passes at the end."""
     passes = []
 
-    def tell(step):
+    def record(step):
         if isinstance(step, PassStep):
             passes.append(time.perf_counter())
 
-    model = RawlsianKMeans(N_CLUSTERS, random_state=0, callback=tell, **options)
+    model = RawlsianKMeans(N_CLUSTERS, random_state=0, callback=record, **options)
     started = time.perf_counter()
     model.fit(X, sensitive_features=groups)
-    # The second pass draws the sample; what is left after the search is the finish.
+    # The second pass draws the sample; the passes after the search finish the fit.
     finish = passes[-1] - passes[2] if len(passes) > 2 else 0.0
     return model, time.perf_counter() - started, finish
 
@@ -148,7 +148,7 @@ def bench_fit(n_rows: int) -> None:
 
 
 def bench_close(n_rows: int) -> None:
-    """With fewer columns and clusters, as rows in memory take long; means longer."""
+    """Compare with fits in memory, on fewer columns and clusters, which take long."""
     for centers, n in (("free", n_rows), ("mean", n_rows // 10)):
         with rows_on_disk(n, 10) as (path, groups):
             X = np.load(path).astype(float)
@@ -162,7 +162,7 @@ def bench_close(n_rows: int) -> None:
                     largest.append(float(model.group_costs_.max()))
                 print(
                     f"{n:,} x 10, k = 5, {centers} centers, seed {seed}: largest mean "
-                    f"cost {largest[0]:.6f} in blocks ({seconds[0]:.0f} s), "
+                    f"cost {largest[0]:.6f} out of core ({seconds[0]:.0f} s), "
                     f"{largest[1]:.6f} in memory ({seconds[1]:.0f} s), "
                     f"{largest[0] / largest[1] - 1:+.5%}",
                     flush=True,
@@ -187,7 +187,7 @@ def bench_slope() -> None:
     slope = np.polyfit(np.log10(sizes), np.log10(passing), 1)[0]
     a_row = (whole[-1] - whole[-2]) / (sizes[-1] - sizes[-2])
     print(
-        f"one pass grows with the power {slope:.2f} of the rows; the whole fit takes "
+        f"the time of a pass grows with the power {slope:.2f} of the rows; a fit takes "
         f"{whole[-2]:.0f} s for the search and {1e6 * a_row:.2f} s more for each "
         "million rows beyond a million"
     )
@@ -203,9 +203,7 @@ def bench_dask(n_rows: int) -> None:
         size = 250_000
         own = LargeProblem.of(open_blocks(path, block_size=BLOCK_SIZE), groups)
         threads = seconds_of(lambda: own.assign(rule, shift), 5)
-        print(
-            f"{n_rows:,} x {N_COLUMNS}: two threads of our own {threads:.2f} s a pass"
-        )
+        print(f"{n_rows:,} x {N_COLUMNS}: two threads {threads:.2f} s per pass")
         times = {}
         for n_workers in (1, 2):
             with (
@@ -224,10 +222,10 @@ def bench_dask(n_rows: int) -> None:
                 )
                 one_pass = partial(large.assign, rule, shift)
                 times[n_workers] = seconds_of(one_pass, 5)
-                print(f"{n_workers} Dask worker(s): {times[n_workers]:.2f} s a pass")
+                print(f"{n_workers} Dask worker(s): {times[n_workers]:.2f} s per pass")
         print(
             f"two workers against one: {times[1] / times[2]:.2f} times as fast; "
-            f"against two threads of our own: {times[2] / threads:.2f} times as long"
+            f"against two threads: {times[2] / threads:.2f} times as long"
         )
 
 
@@ -237,7 +235,7 @@ def read_chunk(path: str, block_info=None):
 
 
 def seconds_a_task(n_tasks: int = 500) -> float:
-    """What Dask takes for a block besides the work, seen with blocks of no work."""
+    """Return Dask's overhead per block, measured with blocks of one row."""
     import dask.array as da
     from distributed import Client, LocalCluster
 
@@ -254,7 +252,7 @@ def seconds_a_task(n_tasks: int = 500) -> float:
 
 
 def bench_cost(n_rows: int = 2_000_000) -> None:
-    """What a pass costs one core, and what many would make of many rows."""
+    """Measure a pass on one core; estimate the time of many workers."""
     block_rows, passes = 1_000_000, 10
     with rows_on_disk(n_rows) as (path, groups):
         one = open_blocks(path, block_size=n_rows)  # one block: one thread
@@ -265,10 +263,10 @@ def bench_cost(n_rows: int = 2_000_000) -> None:
     sums = Sums.zeros(N_CLUSTERS, N_GROUPS, N_COLUMNS)
     a_block = sum(part.nbytes for part in vars(sums).values())
     print(
-        f"measured: {1e9 * a_row:.0f} ns a row and pass on one core, "
-        f"{1e3 * a_task:.1f} ms of Dask's for each block; a block sends {a_block:,} "
-        f"bytes\nassumed: blocks of {block_rows:,} rows that are in the workers' "
-        f"memory, a core a worker, {passes} passes"
+        f"measured: {1e9 * a_row:.0f} ns per row and pass on one core, "
+        f"{1e3 * a_task:.1f} ms of Dask overhead per block; a block sends {a_block:,} "
+        f"bytes\nassumed: blocks of {block_rows:,} rows in the workers' "
+        f"memory, one core per worker, {passes} passes"
     )
     print(
         "         rows  workers  s a pass  all passes  network a pass  memory a worker"
@@ -276,7 +274,7 @@ def bench_cost(n_rows: int = 2_000_000) -> None:
     for n in (10**8, 10**9):
         for workers in (16, 32, 64):
             n_blocks = n // block_rows
-            rounds = -(-n_blocks // workers)  # the last may be for some workers only
+            rounds = -(-n_blocks // workers)  # some workers may idle in the last
             seconds = rounds * block_rows * a_row + n_blocks * a_task
             gigabytes = 4 * n * N_COLUMNS / workers / 1e9
             print(

@@ -1,4 +1,4 @@
-"""How near to the best that can be done for the worst-off group each method comes.
+"""Compare methods with the best possible result for the worst-off group.
 
     .venv/bin/python benchmarks/bench_rawls.py samples 5    # 30 Adult samples, k = 5
     .venv/bin/python benchmarks/bench_rawls.py proved 5     # the proved bound on them
@@ -26,7 +26,7 @@ N_SAMPLES = 30
 
 
 def samples():
-    """The samples of the study."""
+    """Return the samples of the study."""
     from rawlsian.study import data as _data
 
     adult = _data.load()
@@ -35,7 +35,7 @@ def samples():
 
 
 def start_of(sample, n_clusters):
-    """Labels of the paper's start, or of the plain utilitarian one."""
+    """Return the labels of the paper's start, or of the best run if it has none."""
     from rawlsian.study import beyond as _beyond, stages as _stages
 
     explored = _stages.explore(sample, n_clusters, 5000)
@@ -117,23 +117,26 @@ def bench_samples(n_clusters):
     free = 8 - np.array(lowest["free"])
     worse = free / (8 - np.array(others)) - 1
     row(
-        "free centers as good as 1000 FairLloyd starts (a share of 1e-6)",
+        "free centers match 1000 Fair-Lloyd starts to a relative 1e-6",
         f"{(worse < 1e-6).sum()} of {len(worse)}",
     )
-    row("better than they are", f"{(worse < -1e-6).sum()} of {len(worse)}")
-    row("largest share by which the cost is worse", f"{max(worse.max(), 0):.2e}")
-    row("time, as a share of theirs", quartiles(ratios, "{:.2f}"))
+    row(
+        "free centers are better by more than that",
+        f"{(worse < -1e-6).sum()} of {len(worse)}",
+    )
+    row("largest relative excess of their cost", f"{max(worse.max(), 0):.2e}")
+    row("time relative to 1000 Fair-Lloyd starts", quartiles(ratios, "{:.2f}"))
     shares = [np.median(ours / (1000 * theirs)) for theirs, ours in one_by_one]
-    row("and of 1000 fits with one start each", quartiles(shares, "{:.3f}"))
+    row("time relative to 1000 fits with one start each", quartiles(shares, "{:.3f}"))
     gain = free / (8 - np.array(longer)) - 1
     row(
-        "a search four times as long finds better (a share of 1e-6) in",
+        "a search four times as long is better by a relative 1e-6 in",
         f"{(gain > 1e-6).sum()} of {len(gain)}, by up to {max(gain.max(), 0):.2e}",
     )
 
 
 def bench_proved(n_clusters):
-    """How far the cost found lies above the proved bound; the search is in the time."""
+    """Gap between the cost found and the proved bound; the time includes the search."""
     from rawlsian import group_bound, proved_bound, traverse
 
     gaps, seconds, possible = [], [], []
@@ -156,7 +159,7 @@ def bench_proved(n_clusters):
 
 
 def bench_groups():
-    """More than two groups: the worst-off of them, against FairLloyd."""
+    """Lowest utility of more than two groups, compared with FairLloyd."""
     from rawlsian import FairLloyd, RawlsianKMeans, load_adult
 
     row(
@@ -187,7 +190,7 @@ def bench_groups():
 
 
 def bench_small():
-    """How often the optimum is found on small random data, by brute force."""
+    """Optima found on small random data, checked by brute force."""
     from rawlsian import RawlsianKMeans, proved_bound
     from rawlsian._search.leximin import leximin_centers
     from support.brute_force import costs_of, partitions

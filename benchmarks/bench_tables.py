@@ -1,10 +1,10 @@
-"""From a CSV to labels and a page: seconds, memory and the size of the page.
+"""Time `rawlsian fit` from a CSV to labels and a page, with memory and page size.
 
     python benchmarks/bench_tables.py 30000 15
     python benchmarks/bench_tables.py 1000000 20
 
-People are made up: six kinds of them, whom sex and chance make differ. Every table has
-an identifier, a date, the sex, and numbers and categories in turn.
+The people are synthetic: six kinds, which differ by sex and at random. Every table has
+an identifier, a date, the sex, and alternating numbers and categories.
 """
 
 from __future__ import annotations
@@ -71,14 +71,14 @@ def main() -> None:
         began = time.perf_counter()
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         seconds = time.perf_counter() - began
-        told = json.loads(done.stdout)
+        result = json.loads(done.stdout)
         memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
         print(f"{given.rows:,} rows, {given.columns} columns, {given.method}")
         print(f"  CSV of {table.stat().st_size / 1e6:.1f} MB to labels and page")
         print(f"  seconds  {seconds:.1f}")
         print(f"  memory   {memory:.2f} GB")
         print(f"  page     {page.stat().st_size / 1e6:.2f} MB")
-        for group in told["groups"]:
+        for group in result["groups"]:
             print(
                 f"  {group['group']:<8} {group['before']:.4f} -> {group['after']:.4f}"
             )
