@@ -211,7 +211,7 @@ def test_tables_tell_rows_parts_and_passes(parts, monkeypatch):
 
     words = " ".join(done.stdout.split())
     assert "180 rows, 6 columns (Parquet, 3 parts)." in words
-    assert "180 rows in 3 parts were gone over" in words
+    assert "passes over 180 rows in 3 parts." in words
     assert "sample" not in words
     monkeypatch.setattr("rawlsian._outofcore.problem.LEAST_SEARCHED", 100)
     done = rawlsian("fit", parts, *ASK, *FREE, "--drop", "old")

@@ -20,7 +20,7 @@ from rawlsian import UnitDistanceEncoder
 from rawlsian._tables.columns import Roles, Unused, Used, as_category, look_at, sort_out
 from rawlsian._tables.errors import TableError, WrongUseError
 from rawlsian._tables.model import Model, load_model
-from rawlsian._tables.predict import identifier, predict
+from rawlsian._tables.predict import identifier_of, predict
 from rawlsian._tables.prepare import clusters_of, prepare
 from rawlsian._tables.read import MISSING_TEXTS, Column, read_table
 
@@ -586,8 +586,8 @@ def test_a_feature_is_never_taken_for_the_identifier(tmp_path, model):
     rows = "".join(f"{i},cook,{7 * i}\n" for i in range(12))
     table = table_of(tmp_path, f"age,job,customer_id\n{rows}")
 
-    assert identifier(model, table, None).name == "customer_id"
-    assert identifier(model, table, "job").name == "job"
+    assert identifier_of(model, table, None).name == "customer_id"
+    assert identifier_of(model, table, "job").name == "job"
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,7 @@ class Fitted:
 
 
 @dataclass(frozen=True)
-class Tried:
+class Candidate:
     """K-means with a number of clusters, one of a range."""
 
     n_clusters: int
@@ -213,18 +213,18 @@ def with_centers(problem: Problem, centers: NDArray[np.float64]) -> Clustering:
 
 def try_range(
     problem: Problem, numbers: Sequence[int], seed: int, tell: Tell
-) -> tuple[list[Tried], Clustering]:
+) -> tuple[list[Candidate], Clustering]:
     """K-means with each number of clusters, and the one with the best silhouette."""
     rng = np.random.RandomState(seed)
     rows = rng.permutation(problem.n_samples)[:SILHOUETTE_ROWS]
-    tried: list[Tried] = []
+    tried: list[Candidate] = []
     chosen: tuple[float, Clustering] | None = None
     for done, n_clusters in enumerate(numbers):
         tell("k-means", done, len(numbers))
         found = plain(problem, n_clusters, seed)
         silhouette = _silhouette(problem.X[rows], found.labels[rows])
         tried.append(
-            Tried(
+            Candidate(
                 n_clusters,
                 silhouette,
                 found.overall,

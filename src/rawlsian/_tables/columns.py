@@ -107,24 +107,6 @@ class Roles:
     numeric: tuple[str, ...] = ()
     use_sensitive: bool = False
 
-    @classmethod
-    def given(
-        cls,
-        sensitive: Iterable[str],
-        drop: Iterable[str] | None,
-        categorical: Iterable[str] | None,
-        numeric: Iterable[str] | None,
-        **others: Any,
-    ) -> Roles:
-        """The roles that options give, each of which may be repeated or left out."""
-        return cls(
-            sensitive=tuple(dict.fromkeys(sensitive)),
-            drop=tuple(drop or ()),
-            categorical=tuple(categorical or ()),
-            numeric=tuple(numeric or ()),
-            **others,
-        )
-
     def said_of(self, name: str) -> Kind | None:
         """What the user says that a column is."""
         if name in self.categorical:

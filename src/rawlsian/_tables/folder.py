@@ -11,8 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rawlsian._support.files import OutputError
+from rawlsian._support.files import OutputError, write_folder
 from rawlsian._tables.engines import Engine
+from rawlsian._tables.errors import WrongUseError
 from rawlsian._tables.parts import Part, Parts, Piece
 from rawlsian._tables.prepare import LeftOut
 from rawlsian._tables.read import Column, from_arrow
@@ -71,6 +72,14 @@ class LabelledPieces(NamedTuple):
                 for each in by_part[j]:
                     writer.write_table(self._table(*each))
 
+    def save(self, path: str, may_replace: bool) -> None:
+        """Write a folder, whole or not at all."""
+        write_folder(path, self.write, may_replace=may_replace)
+
+    def readable(self, path: str | None) -> LabelFolder:
+        """Return the folder that was written, for reading."""
+        return LabelFolder(path, names_of([part.path for part in self.parts.parts]))
+
     def _table(self, piece: Piece, start: int, n_kept: int) -> pa.Table:
         """What is written of a piece."""
         rows, left_out = np.arange(piece.n_rows), NOBODY
@@ -97,6 +106,24 @@ class LabelledPieces(NamedTuple):
             identifier = from_arrow(name, nothing, frozenset())
         nobody = np.empty(0, np.int64)
         return labels_table(0, identifier, nobody, {"cluster": nobody}, NOBODY)
+
+
+class LabelFolder(NamedTuple):
+    """Files with the clusters of each part, in the order of the parts."""
+
+    path: str | None
+    names: list[str]
+
+    def table(self) -> pa.Table:
+        """Read them, one after the other."""
+        if self.path is None:
+            raise WrongUseError(
+                "labels of a table in parts are only written; name a folder for them "
+                "by --out."
+            )
+        return pa.concat_tables(
+            pq.read_table(Path(self.path) / name) for name in self.names
+        )
 
 
 def names_of(paths: Sequence[str]) -> list[str]:

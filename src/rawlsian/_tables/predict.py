@@ -111,7 +111,7 @@ def _utilities(
     return list(zip(names, counts.tolist(), utilities.tolist(), strict=True))
 
 
-def identifier(model: Model, table: Table, name: str | None) -> Column | None:
+def identifier_of(model: Model, table: Table, name: str | None) -> Column | None:
     """The column that names the rows, given or noticed."""
     if name is not None:
         return find(table, name, "--id")

@@ -136,13 +136,33 @@ def _read_parquet(stream: IO[bytes], source: str, missing: frozenset[str]) -> Ta
         raise TableError(
             f"{_named(source)} is not a whole Parquet file ({reason})."
         ) from error
+    return _from_table(table, missing, "Parquet", _named(source))
+
+
+def read_frame(frame: Any, missing_texts: Sequence[str] = ()) -> Table:
+    """Take a pandas, polars or pyarrow table as it would be read from Parquet."""
+    kind = f"{type(frame).__module__.split('.')[0]} {type(frame).__name__}"
+    try:
+        if hasattr(frame, "iloc"):  # pandas, whose index is not a column
+            table = pa.Table.from_pandas(frame, preserve_index=False)
+        else:
+            table = pa.table(getattr(frame, "to_arrow", lambda: frame)())
+    except (pa.ArrowException, TypeError, ValueError, AttributeError) as error:
+        raise TableError(
+            f"the {kind} cannot be read as a table ({str(error).splitlines()[0]}); "
+            "give each column one type and a name of its own."
+        ) from error
+    return _from_table(table, MISSING_TEXTS.union(missing_texts), kind, "the table")
+
+
+def _from_table(table: Any, missing: frozenset[str], how: str, named: str) -> Table:
     check_names(table.column_names)
-    _check_rows(table.num_rows, source)
+    _check_rows(table.num_rows, named)
     columns = {
         name: from_arrow(name, table.column(name), missing)
         for name in table.column_names
     }
-    return Table(columns, table.num_rows, "Parquet")
+    return Table(columns, table.num_rows, how)
 
 
 def from_arrow(name: str, values: pa.ChunkedArray, missing: frozenset[str]) -> Column:
@@ -255,7 +275,7 @@ def _read_text(
         delimiter = _guess_delimiter(content[:HEAD_BYTES].decode(errors="ignore"))
     names = _header(content, delimiter, source)
     encoded = _parse(content, names, delimiter, source)
-    _check_rows(encoded.num_rows, source)
+    _check_rows(encoded.num_rows, _named(source))
     _refuse_open_quote(content, encoded, source)
     columns = {
         name: Column(name, *_tidy(*_levels(encoded.column(j)), missing), "text")
@@ -423,6 +443,6 @@ def check_names(names: Sequence[str]) -> None:
         seen.add(name)
 
 
-def _check_rows(n_rows: int, source: str) -> None:
+def _check_rows(n_rows: int, named: str) -> None:
     if n_rows == 0:
-        raise TableError(f"{_named(source)} has a header but no rows.")
+        raise TableError(f"{named} has a header but no rows.")

@@ -7,7 +7,7 @@ import io
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -36,41 +36,58 @@ def check_ending(
         raise OutputError(f"{option} {path!r} must end in {said}.")
 
 
-def write_labels(
-    path: str,
-    n_rows: int,
-    identifier: Column | None,
-    rows: NDArray[np.int64],
-    labels: dict[str, NDArray[Any]],
-    left_out: LeftOut,
-) -> None:
-    """All rows of the table in their order: number, identifier, clusters, why not.
+class MemoryLabels(NamedTuple):
+    """Clusters of a table in memory, and what its label files hold besides.
 
-    Parameters
+    Attributes
     ----------
-    path : str
-        A file that ends in .csv, .tsv or .parquet.
     n_rows : int
         Number of rows of the table.
     identifier : Column or None
-        What the rows are called.
+        Column that names the rows.
     rows : ndarray of shape (n_kept,)
         Positions of the rows that have a cluster.
-    labels : dict of str to ndarray of shape (n_kept,)
-        Columns of clusters, each with its name.
     left_out : LeftOut
-        The others, and why they have none.
+        The other rows, and why they have none.
+    labels : ndarray of shape (n_kept,)
+        The clusters.
     """
-    ending = Path(path).suffix.lower()
-    if identifier is not None and ending != ".parquet":
-        cells = pa.array([as_cell(text) for text in identifier.texts()], pa.string())
-        identifier = identifier._replace(levels=cells)
-    table = labels_table(n_rows, identifier, rows, labels, left_out)
-    if ending == ".parquet":
-        write_whole(path, lambda to: pyarrow.parquet.write_table(table, to))
-    else:
-        delimiter = "\t" if ending == ".tsv" else ","
-        write_whole(path, lambda to: _write_text(to, table, delimiter))
+
+    n_rows: int
+    identifier: Column | None
+    rows: NDArray[np.int64]
+    left_out: LeftOut
+    labels: NDArray[np.int32]
+
+    def table(self) -> pa.Table:
+        """Return all rows in their order: number, identifier, cluster, why not."""
+        return self._table({"cluster": self.labels}, self.identifier)
+
+    def save(self, path: str, may_replace: bool) -> None:
+        """Write the clusters; whether a file may be replaced was checked before."""
+        self.write(path, {"cluster": self.labels})
+
+    def readable(self, path: str | None) -> MemoryLabels:
+        """Return itself, as the clusters are in memory."""
+        return self
+
+    def write(self, path: str, columns: dict[str, NDArray[Any]]) -> None:
+        """Write columns of clusters to a file that ends in .csv, .tsv or .parquet."""
+        ending, identifier = Path(path).suffix.lower(), self.identifier
+        if identifier is not None and ending != ".parquet":
+            cells = [as_cell(text) for text in identifier.texts()]
+            identifier = identifier._replace(levels=pa.array(cells, pa.string()))
+        table = self._table(columns, identifier)
+        if ending == ".parquet":
+            write_whole(path, lambda to: pyarrow.parquet.write_table(table, to))
+        else:
+            delimiter = "\t" if ending == ".tsv" else ","
+            write_whole(path, lambda to: _write_text(to, table, delimiter))
+
+    def _table(
+        self, columns: dict[str, NDArray[Any]], identifier: Column | None
+    ) -> pa.Table:
+        return labels_table(self.n_rows, identifier, self.rows, columns, self.left_out)
 
 
 def labels_table(
@@ -81,7 +98,7 @@ def labels_table(
     left_out: LeftOut,
     n_before: int = 0,
 ) -> pa.Table:
-    """What ``write_labels`` writes; rows are counted on from those before."""
+    """Return what a label file holds; rows are counted on from those before."""
     numbers = np.arange(n_before + 1, n_before + n_rows + 1)
     columns: dict[str, Any] = {"row": pa.array(numbers)}
     if identifier is not None:

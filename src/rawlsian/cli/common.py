@@ -7,8 +7,6 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
@@ -25,8 +23,8 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from rawlsian._tables import read as tables
-    from rawlsian._tables.pages import Facts
+    from rawlsian._tables.results import TableAudit, TableFit, TablePrediction
+    from rawlsian._tables.text import TextTable
 
 FAILED, WRONG_USE, STOPPED = 1, 2, 130
 
@@ -158,29 +156,6 @@ SchedulerOption = Annotated[
 ]
 
 
-def choose(value: str, option: str, choices: Sequence[str]) -> None:
-    """Refuse what is not one of the choices."""
-    if value not in choices:
-        fail(f"{option} must be one of {', '.join(choices)}, got {value!r}.", WRONG_USE)
-
-
-def check_seed(seed: int) -> None:
-    """Refuse seeds that NumPy does not take."""
-    if not 0 <= seed < 2**32:
-        fail(f"--seed must be a number from 0 to {2**32 - 1:,}, got {seed}.", WRONG_USE)
-
-
-def check_page(report: str | None) -> None:
-    """Refuse a page early if its name is not one's, or what draws it is missing."""
-    if report is None:
-        return
-    from rawlsian._tables.write import check_ending
-    from rawlsian.report.write import require_altair
-
-    check_ending(report, "--report", (".html", ".htm"))
-    require_altair()
-
-
 # --- Errors ------------------------------------------------------------------------
 
 
@@ -192,39 +167,38 @@ def fail(message: str, code: int) -> NoReturn:
 
 
 @contextmanager
-def one_line_errors(written: Sequence[str], debug: bool) -> Iterator[None]:
-    """Turn what goes wrong into a line and an exit code; ``written`` files are told."""
+def one_line_errors(debug: bool) -> Iterator[None]:
+    """Turn an error into a line that names the files written, and an exit code."""
     from rawlsian._support.files import OutputError, WriteError
-    from rawlsian._tables.errors import TableError, WorkersError, WrongUseError
+    from rawlsian._tables.errors import (
+        TableError,
+        WorkersError,
+        WrongUseError,
+        note_on_written,
+    )
 
     try:
         yield
     except typer.Exit:
         raise
-    except KeyboardInterrupt:
-        fail(f"stopped; {_told(written)}", STOPPED)
+    except KeyboardInterrupt as stop:
+        fail(f"stopped; {note_on_written(stop)}", STOPPED)
     except BrokenPipeError:  # as of "| head": who reads has read enough
         _forget_output()
         raise typer.Exit(FAILED) from None
     except Exception as error:
         if debug:
             raise
-        if isinstance(error, ModuleNotFoundError) and error.name == "pyarrow":
-            fail(
-                "tables need pyarrow, which is not installed; pip install "
-                "'rawlsian[cli]' brings it.",
-                WRONG_USE,
-            )
         if isinstance(error, (OutputError, WrongUseError, ImportError)):
             fail(str(error), WRONG_USE)
         if isinstance(error, (WriteError, WorkersError)):
-            fail(f"{error}; {_told(written)}", FAILED)
+            fail(f"{error}; {note_on_written(error)}", FAILED)
         if isinstance(error, TableError):
             fail(str(error), FAILED)
         if isinstance(error, OSError):
             _forget_output()
-            reason = error.strerror or error
-            fail(f"cannot write what was found: {reason}; {_told(written)}", FAILED)
+            reason = f"{error.strerror or error}; {note_on_written(error)}"
+            fail(f"cannot write what was found: {reason}", FAILED)
         if isinstance(error, MemoryError):
             fail("not enough memory; give fewer rows, or --drop columns.", FAILED)
         fail(
@@ -238,12 +212,6 @@ def _forget_output() -> None:
     """What is left of the output would fail again, when Python ends."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _told(written: Sequence[str]) -> str:
-    if not written:
-        return "nothing was written."
-    return f"written so far: {', '.join(written)}"
 
 
 # --- Progress and output -----------------------------------------------------------
@@ -306,46 +274,25 @@ class Printer:
         """Print a line; what no terminal should get is replaced."""
         self.console.print(_printable(text))
 
-    def table(
-        self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
-    ) -> None:
+    def table(self, small: TextTable) -> None:
         """Print a table under its title; a row of no cells draws a line."""
-        table = number_table(columns)
-        for row in rows:
+        table = number_table(small.columns)
+        for row in small.rows:
             if row:
                 table.add_row(*(Text(_printable(cell)) for cell in row))
             else:
                 table.add_section()
-        self.line(title)
+        self.line(small.title)
         self.console.print(table)
 
-    def written(self, paths: Sequence[str]) -> None:
-        """Say which files there are now."""
-        for path in paths:
-            self.line(f"Wrote {path}.")
+    def summary(self, result: TableFit | TableAudit | TablePrediction) -> None:
+        """Print the lines and tables of a result."""
+        for each in result.summary():
+            if isinstance(each, str):
+                self.line(each)
+            else:
+                self.table(each)
         sys.stdout.flush()
-
-    def columns(self, facts: Facts, what: str) -> None:
-        """Print what the table is, which columns are used, which not, and why."""
-        self.line(
-            f"{facts.name}: {facts.n_rows:,} rows, {facts.n_columns} columns "
-            f"({facts.how})."
-        )
-        used = ", ".join(
-            f"{feature.name} ({'number' if feature.levels is None else 'category'})"
-            for feature in facts.features
-        )
-        self.line(f"{what} {len(facts.features)}: {used}.")
-        for column in facts.unused:
-            self.line(f"Left out: {column.name} ({column.reason}).")
-        for each in facts.left_out:
-            self.line(
-                f"Not clustered: {each.n_rows:,} rows, the first is {each.first} "
-                f"({each.reason})."
-            )
-        for remark in facts.remarks:
-            self.line(remark)
-        self.line()
 
 
 def _printable(text: str) -> str:
@@ -359,42 +306,14 @@ def print_json(content: dict[str, Any]) -> None:
     print(json.dumps(content, indent=1, allow_nan=False), flush=True)
 
 
-def columns_json(facts: Facts) -> dict[str, Any]:
-    """The same for machines."""
-    return {
-        "clustered_on": [feature.name for feature in facts.features],
-        "not_clustered_on": {c.name: c.reason for c in facts.unused},
-        "rows_not_clustered": [
-            {"reason": each.reason, "rows": each.n_rows, "first_row": each.first_row}
-            | ({} if each.file is None else {"first_file": each.file})
-            for each in facts.left_out
-        ],
-        "remarks": list(facts.remarks),
-    }
+def print_result(
+    result: TableFit | TableAudit | TablePrediction, as_json: bool, debug: bool
+) -> None:
+    """Print a result as JSON, or as lines and tables."""
+    from rawlsian._tables.errors import noting
 
-
-@dataclass(frozen=True)
-class Reading:
-    """How a table is to be read."""
-
-    table: str
-    delimiter: str | None
-    encoding: str
-    na: tuple[str, ...]
-
-    @property
-    def name(self) -> str:
-        """What the table is called on a page."""
-        return "standard input" if self.table == "-" else Path(self.table).name
-
-    def read(self, screen: Screen) -> tables.Table:
-        """Read it."""
-        from rawlsian._tables.read import read_table
-
-        screen.tell("reading")
-        return read_table(
-            self.table,
-            delimiter="\t" if self.delimiter in ("\\t", "tab") else self.delimiter,
-            encoding=self.encoding,
-            missing_texts=self.na,
-        )
+    with one_line_errors(debug), noting(result.written):
+        if as_json:
+            print_json(result.to_dict())
+        else:
+            Printer().summary(result)

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from rawlsian.cli.common import (
-    WRONG_USE,
     DebugOption,
     DelimiterOption,
     EncodingOption,
     ForceOption,
     IdOption,
     NaOption,
-    Printer,
-    Reading,
     Screen,
     TableArgument,
-    choose,
-    fail,
     one_line_errors,
+    print_result,
 )
-
-if TYPE_CHECKING:
-    from rawlsian._tables.predict import Predicted
 
 
 def predict(
@@ -80,51 +71,13 @@ def predict(
 
     Example: `rawlsian predict model.json new-people.csv --out labels.csv`
     """
-    choose(missing, "--missing", ("error", "drop"))
-    choose(unknown, "--unknown", ("error", "drop", "ignore"))
-    if not Path(model).is_file():
-        fail(f"cannot read the model {model!r}: there is no such file.", WRONG_USE)
-    written: list[str] = []
-    with one_line_errors(written, debug), Screen() as screen:
+    with one_line_errors(debug), Screen() as screen:
         screen.tell("loading")
-        from rawlsian._support import files as _files
-        from rawlsian._tables import (
-            model as _model,
-            predict as _predict,
-            write as _write,
-        )
+        from rawlsian._tables.functions import predict_table
 
-        _write.check_ending(out, "--out")
-        _files.check_outputs([out], inputs=[model, table], may_replace=force)
-        loaded = _model.load_model(model)
-        reading = Reading(table, delimiter, encoding, tuple(na or ()))
-        content = reading.read(screen)
-        screen.tell("predicting")
-        found = _predict.predict(loaded, content, missing, unknown)
-        _write.write_labels(
-            out,
-            content.n_rows,
-            _predict.identifier(loaded, content, identifier),
-            found.rows,
-            {"cluster": found.labels},
-            found.left_out,
-        )
-        written.append(out)
-    with one_line_errors(written, debug):
-        _print(Printer(), found, content.n_rows, written)
-
-
-def _print(out: Printer, found: Predicted, n_rows: int, written: Sequence[str]) -> None:
-    out.line(f"{len(found.rows):,} of {n_rows:,} rows have a cluster.")
-    for reason, count, first in found.left_out.by_reason():
-        out.line(f"Left out: {count:,} rows, the first is row {first} ({reason}).")
-    if found.utilities is not None:
-        out.table(
-            "How well each group is served",
-            ("group", "people", "utility"),
-            [
-                (name, f"{size:,}", f"{utility:.4f}")
-                for name, size, utility in found.utilities
-            ],
-        )
-    out.written(written)
+        result = predict_table(
+            model, table, out=out, id=identifier, missing=missing, unknown=unknown,
+            na=na or (), delimiter=delimiter, encoding=encoding, force=force,
+            progress=screen.tell,
+        )  # fmt: skip
+    print_result(result, False, debug)

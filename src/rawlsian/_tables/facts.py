@@ -1,0 +1,113 @@
+"""Facts about a table that every result reports: rows, columns, remarks, passes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from rawlsian._tables.columns import Unused
+    from rawlsian._tables.prepare import Feature
+
+
+class Reason(NamedTuple):
+    """Why some rows are not clustered, how many, and the first, counted from 1."""
+
+    reason: str
+    n_rows: int
+    first_row: int
+    file: str | None = None
+
+    @property
+    def first(self) -> str:
+        """Name of the first of them."""
+        in_file = "" if self.file is None else f" of {self.file!r}"
+        return f"row {self.first_row}{in_file}"
+
+
+class Facts(NamedTuple):
+    """Facts about a table, in one file or in many.
+
+    Attributes
+    ----------
+    name : str
+        Name of the table.
+    n_rows, n_columns : int
+        Its size, rows that are not clustered included.
+    how : str
+        Format of the table.
+    features : list of Feature
+        The columns that are clustered on.
+    unused : list of Unused
+        The other columns, each with the reason.
+    left_out : list of Reason
+        Rows that are not clustered, by reason.
+    remarks : list of str
+        Sentences worth knowing.
+    """
+
+    name: str
+    n_rows: int
+    n_columns: int
+    how: str
+    features: list[Feature]
+    unused: list[Unused]
+    left_out: list[Reason]
+    remarks: list[str]
+
+    def lines(self, verb: str) -> list[str]:
+        """Return what is printed; ``verb`` is "Clustered on" or "Compared on"."""
+        used = ", ".join(
+            f"{feature.name} ({'number' if feature.levels is None else 'category'})"
+            for feature in self.features
+        )
+        return [
+            f"{self.name}: {self.n_rows:,} rows, {self.n_columns} columns "
+            f"({self.how}).",
+            f"{verb} {len(self.features)}: {used}.",
+            *(f"Left out: {each.name} ({each.reason})." for each in self.unused),
+            *(
+                f"Not clustered: {each.n_rows:,} rows, the first is {each.first} "
+                f"({each.reason})."
+                for each in self.left_out
+            ),
+            *self.remarks,
+            "",
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return columns, rows that are not clustered, and remarks."""
+        return {
+            "clustered_on": [feature.name for feature in self.features],
+            "not_clustered_on": {each.name: each.reason for each in self.unused},
+            "rows_not_clustered": [
+                {"reason": each.reason, "rows": each.n_rows,
+                 "first_row": each.first_row}
+                | ({} if each.file is None else {"first_file": each.file})
+                for each in self.left_out
+            ],
+            "remarks": list(self.remarks),
+        }  # fmt: skip
+
+
+class Passes(NamedTuple):
+    """Passes over the rows of a table in parts."""
+
+    engine: str
+    n_rows: int
+    n_parts: int
+    n_passes: int
+
+    @property
+    def sentence(self) -> str:
+        """Return the sentence that is printed."""
+        from rawlsian._outofcore.problem import LEAST_SEARCHED
+
+        searched = ""
+        if self.n_rows > LEAST_SEARCHED:
+            searched = "; clusters were searched on a sample, and finished on all rows"
+        parts = f"{self.n_parts:,} part{'s' if self.n_parts > 1 else ''}"
+        return f"{self.n_passes} passes over {self.n_rows:,} rows in {parts}{searched}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the engine and the number of passes."""
+        return {"engine": self.engine, "passes": self.n_passes}

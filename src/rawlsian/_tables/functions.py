@@ -1,0 +1,327 @@
+"""Public functions on tables: fit, audit, predict, as the command line does.
+
+Nothing here needs pyarrow until a function is called.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from rawlsian._tables.results import TableAudit, TableFit, TablePrediction
+
+if TYPE_CHECKING:
+    from rawlsian._tables.model import Model
+
+Names = str | Iterable[str]
+PathLike = str | os.PathLike[str]
+Progress = Callable[[str, int, int | None], object]
+
+
+def fit_table(
+    table: Any,
+    sensitive: Names,
+    *,
+    clusters: int | str | range | tuple[int, int],
+    method: str = "rawls",
+    out: PathLike | None = None,
+    report: PathLike | None = None,
+    frontier: PathLike | None = None,
+    save: PathLike | None = None,
+    drop: Names = (),
+    categorical: Names = (),
+    numeric: Names = (),
+    use_sensitive: bool = False,
+    id: str | None = None,
+    missing: str = "error",
+    na: Names = (),
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    engine: str = "auto",
+    scheduler: str | None = None,
+    seed: int = 0,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> TableFit:
+    """Cluster a table with k-means, then serve its worst-off group better.
+
+    This is ``rawlsian fit``: arguments are its options, and sentences of errors name
+    them as ``--drop``. Nothing is written unless a path is given.
+
+    Parameters
+    ----------
+    table : path or pandas, polars or pyarrow table
+        CSV, TSV or Parquet, compressed or not; "-" reads standard input; a folder or a
+        pattern is Parquet in parts, whose rows are never all in memory.
+    sensitive : str or list of str
+        Columns that make the groups; several make their intersections.
+    clusters : int, str, range or (int, int)
+        Number of clusters. Of a range, such as "2:12" or (2, 12), the number with the
+        best silhouette is taken.
+    method : str, default="rawls"
+        "rawls", "R1", "R2", "R1+R2", "R2-exhaustive", "batch" and "relocate" walk on
+        from k-means; "kmeans-free", "kmeans-mean" and "fair-lloyd" search beside it.
+    out, frontier : path, default=None
+        Files for each row's cluster, of the result and at every point of the
+        trade-off: .csv, .tsv or .parquet. For a table in parts ``out`` is a folder.
+    report : path, default=None
+        File for the page.
+    save : path, default=None
+        File for the model, JSON.
+    drop, categorical, numeric : str or list of str, default=()
+        Columns to leave out, and to take as categories or numbers however they look.
+    use_sensitive : bool, default=False
+        Whether to cluster on the sensitive columns, too.
+    id : str, default=None
+        Column that names the rows; None takes the first that looks like one.
+    missing : {"error", "drop", "category"}, default="error"
+        Rows with missing values raise, are left out, or get a level of their own.
+    na : str or list of str, default=()
+        Texts that mean missing, besides NA and the like.
+    delimiter, encoding : str, default=None and "utf-8"
+        Of a text file; None guesses the delimiter.
+    engine : {"auto", "memory", "blocks", "dask"}, default="auto"
+        Where rows are: all in memory, or Parquet in parts on threads or Dask workers.
+    scheduler : str, default=None
+        Address of a Dask scheduler; None starts workers on this machine.
+    seed : int, default=0
+        Seed of all random draws.
+    force : bool, default=False
+        Whether files that are there already may be replaced.
+    progress : callable, default=None
+        Called with a stage, how much of it is done, and how much there is or None.
+
+    Returns
+    -------
+    TableFit
+        Utilities before and after, labels, model and page.
+
+    Raises
+    ------
+    ValueError
+        Where the table or an argument cannot be used. Notes of this or any other error
+        name the files that had been written.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from rawlsian import fit_table
+    >>> people = pa.table({
+    ...     "age": [21, 24, 25, 38, 60, 62, 65, 66],
+    ...     "job": ["cook", "cook", "clerk", "cook", "clerk", "cook", "clerk", "clerk"],
+    ...     "sex": ["f", "m", "m", "f", "m", "f", "m", "m"],
+    ... })
+    >>> fit = fit_table(people, "sex", clusters=2)
+    >>> fit.labels
+    array([1, 1, 0, 1, 0, 1, 0, 0], dtype=int32)
+    >>> fit.to_dict()["least_advantaged"]
+    {'before': 'f', 'after': 'f'}
+    """
+    _require_pyarrow()
+    from rawlsian._tables import run
+    from rawlsian._tables.outputs import Outputs
+    from rawlsian._tables.request import TableRequest, as_path
+
+    options = run.FitOptions.given(clusters, method, seed)
+    request = TableRequest.given(
+        table, sensitive, drop=drop, categorical=categorical, numeric=numeric,
+        use_sensitive=use_sensitive, id=id, missing=missing, na=na,
+        delimiter=delimiter, encoding=encoding, engine=engine, scheduler=scheduler,
+    )  # fmt: skip
+    outputs = Outputs(as_path(out), as_path(save), as_path(frontier), as_path(report))
+    return run.fit(request, options, outputs, force, progress or _silent)
+
+
+def audit_table(
+    table: Any,
+    sensitive: Names,
+    *,
+    labels: str,
+    drop: Names = (),
+    categorical: Names = (),
+    numeric: Names = (),
+    use_sensitive: bool = False,
+    id: str | None = None,
+    missing: str = "error",
+    na: Names = (),
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    engine: str = "auto",
+    scheduler: str | None = None,
+    report: PathLike | None = None,
+    seed: int = 0,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> TableAudit:
+    """Report how well the clusters of a table serve each group.
+
+    This is ``rawlsian audit``: arguments are its options. Nothing is written unless
+    ``report`` is given.
+
+    Parameters
+    ----------
+    table : path or pandas, polars or pyarrow table
+        As of ``fit_table``.
+    sensitive : str or list of str
+        Columns that make the groups; several make their intersections.
+    labels : str
+        Column with each row's cluster.
+    drop, categorical, numeric : str or list of str, default=()
+        Columns to leave out, and to take as categories or numbers however they look.
+    use_sensitive : bool, default=False
+        Whether to compare on the sensitive columns, too.
+    id : str, default=None
+        Column that names the rows; None takes the first that looks like one.
+    missing : {"error", "drop", "category"}, default="error"
+        Rows with missing values raise, are left out, or get a level of their own.
+    na : str or list of str, default=()
+        Texts that mean missing, besides NA and the like.
+    delimiter, encoding : str, default=None and "utf-8"
+        Of a text file; None guesses the delimiter.
+    engine : {"auto", "memory", "blocks", "dask"}, default="auto"
+        Where rows are: all in memory, or Parquet in parts on threads or Dask workers.
+    scheduler : str, default=None
+        Address of a Dask scheduler; None starts workers on this machine.
+    report : path, default=None
+        File for the page.
+    seed : int, default=0
+        Seed of all random draws.
+    force : bool, default=False
+        Whether a file that is there already may be replaced.
+    progress : callable, default=None
+        Called with a stage, how much of it is done, and how much there is or None.
+
+    Returns
+    -------
+    TableAudit
+        Utilities of each group and cluster, and the page.
+
+    Raises
+    ------
+    ValueError
+        Where the table or an argument cannot be used.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from rawlsian import audit_table
+    >>> people = pa.table({
+    ...     "age": [21, 24, 25, 38, 60, 62, 65, 66],
+    ...     "sex": ["f", "m", "m", "f", "m", "f", "m", "m"],
+    ...     "segment": ["A", "A", "A", "A", "B", "B", "B", "B"],
+    ... })
+    >>> found = audit_table(people, "sex", labels="segment")
+    >>> found.audit.least_advantaged
+    'f'
+    >>> print(found.audit.utilities.round(3))
+    [0.974 0.997]
+    """
+    _require_pyarrow()
+    from rawlsian._tables import run
+    from rawlsian._tables.outputs import Outputs
+    from rawlsian._tables.request import TableRequest, as_path, check_seed
+
+    check_seed(seed)
+    request = TableRequest.given(
+        table, sensitive, labels=labels, drop=drop, categorical=categorical,
+        numeric=numeric, use_sensitive=use_sensitive, id=id, missing=missing, na=na,
+        delimiter=delimiter, encoding=encoding, engine=engine, scheduler=scheduler,
+    )  # fmt: skip
+    outputs = Outputs(page=as_path(report))
+    return run.audit(request, seed, outputs, force, progress or _silent)
+
+
+def predict_table(
+    model: Model | PathLike,
+    table: Any,
+    *,
+    out: PathLike | None = None,
+    id: str | None = None,
+    missing: str = "error",
+    unknown: str = "error",
+    na: Names = (),
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    force: bool = False,
+    progress: Progress | None = None,
+) -> TablePrediction:
+    """Give each row of a table the nearest cluster of a model.
+
+    This is ``rawlsian predict``: arguments are its options. Rows of the table that the
+    model was fitted on may get another cluster than in the fit, where a method
+    reassigns people to clusters that are not their nearest.
+
+    Parameters
+    ----------
+    model : path or Model
+        File that ``fit_table(..., save=...)`` wrote, or ``TableFit.model``.
+    table : path or pandas, polars or pyarrow table
+        CSV, TSV or Parquet, compressed or not; "-" reads standard input.
+    out : path, default=None
+        File for each row's cluster: .csv, .tsv or .parquet.
+    id : str, default=None
+        Column that names the rows; None takes that of the fit, or one that looks so.
+    missing : {"error", "drop"}, default="error"
+        Rows with missing values raise, or are left out. Those that the model has a
+        level for are placed.
+    unknown : {"error", "drop", "ignore"}, default="error"
+        Rows with categories that the model has not seen raise, are left out, or are
+        taken as equally far from all others.
+    na : str or list of str, default=()
+        Texts that mean missing, besides NA and the like.
+    delimiter, encoding : str, default=None and "utf-8"
+        Of a text file; None guesses the delimiter.
+    force : bool, default=False
+        Whether a file that is there already may be replaced.
+    progress : callable, default=None
+        Called with a stage, how much of it is done, and how much there is or None.
+
+    Returns
+    -------
+    TablePrediction
+        Labels, and utilities of each group if the table has the sensitive columns.
+
+    Raises
+    ------
+    ValueError
+        Where the table, the model or an argument cannot be used.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from rawlsian import fit_table, predict_table
+    >>> people = pa.table({
+    ...     "age": [21, 24, 25, 38, 60, 62, 65, 66],
+    ...     "sex": ["f", "m", "m", "f", "m", "f", "m", "m"],
+    ... })
+    >>> fit = fit_table(people, "sex", clusters=2, method="kmeans-free")
+    >>> predict_table(fit.model, pa.table({"age": [20, 70]})).labels
+    array([1, 0], dtype=int32)
+    """
+    _require_pyarrow()
+    from rawlsian._tables import run
+    from rawlsian._tables.model import Model
+    from rawlsian._tables.request import TableSource, as_path
+
+    return run.predict(
+        model if isinstance(model, Model) else os.fspath(model),
+        TableSource.given(table, delimiter, encoding, na),
+        run.PredictOptions(id, missing, unknown),
+        as_path(out), force, progress or _silent,
+    )  # fmt: skip
+
+
+def _silent(stage: str, n_done: int, n_all: int | None) -> None:
+    """Show no progress."""
+
+
+def _require_pyarrow() -> None:
+    """Raise in one sentence where pyarrow is not installed."""
+    try:
+        import pyarrow  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            "tables need pyarrow, which is not installed; pip install 'rawlsian[cli]' "
+            "brings it."
+        ) from error

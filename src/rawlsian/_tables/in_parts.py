@@ -1,0 +1,137 @@
+"""A table in parts, whose rows are never all in memory: opened, clustered, audited."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from rawlsian._tables import large
+from rawlsian._tables.analysis import Tell
+from rawlsian._tables.engines import Engine, dask_engine, local_engine
+from rawlsian._tables.facts import Facts, Passes, Reason
+from rawlsian._tables.folder import LabelledPieces
+from rawlsian._tables.large import LargeTable
+from rawlsian._tables.memory import FoundAudit, FoundClusters
+from rawlsian._tables.model import Model
+from rawlsian._tables.parts import Parts, Piece, open_parts
+from rawlsian._tables.request import TableRequest
+from rawlsian._tables.survey import (
+    Decided,
+    Survey,
+    decide,
+    encoding_of,
+    remarks_of,
+    survey,
+    survey_piece,
+)
+
+
+class PartsTable(NamedTuple):
+    """Encoded rows of all parts, where an engine has them.
+
+    Attributes
+    ----------
+    request : TableRequest
+        The table, its columns and the engine.
+    parts : Parts
+        The files.
+    pieces : list of Piece
+        Their rows, in pieces.
+    decided : Decided
+        Columns, as the first rows decide.
+    found : Survey
+        Ranges, levels and groups of all rows.
+    engine : Engine
+        Threads or workers.
+    table : LargeTable
+        The encoded rows, and how they are encoded.
+    """
+
+    request: TableRequest
+    parts: Parts
+    pieces: list[Piece]
+    decided: Decided
+    found: Survey
+    engine: Engine
+    table: LargeTable
+
+    @property
+    def facts(self) -> Facts:
+        """Facts about the table."""
+        first_rows, encoding = self.parts.first_rows, self.table.encoding
+        return Facts(
+            str(self.request.source.path),
+            self.parts.n_rows,
+            len(first_rows.columns),
+            first_rows.how,
+            encoding.features,
+            self.decided.unused,
+            [
+                Reason(reason, each.n_rows, each.first_row, each.path)
+                for reason, each in self.found.left_out.items()
+            ],
+            remarks_of(self.found, encoding, self.parts),
+        )
+
+    def fit(self, numbers: range, method: str, seed: int, tell: Tell) -> FoundClusters:
+        """Run k-means, then the method."""
+        n_rows, encoding = sum(self.found.lengths), self.table.encoding
+        large.check_clusters(numbers[0], n_rows)
+        fitted = large.fit(self.table, numbers[0], method, seed, tell)
+        model = Model(
+            encoding.features, fitted.centers, self.request.roles.sensitive,
+            encoding.max_distance, method, self.decided.identifier,
+        )  # fmt: skip
+        labels = LabelledPieces(
+            self.parts, self.pieces, self.found.lengths, self.decided, fitted.labels,
+            self.engine,
+        )  # fmt: skip
+        n_parts = len(self.parts.parts)
+        passes = Passes(self.request.engine, n_rows, n_parts, fitted.n_passes)
+        return FoundClusters(fitted.outcome, model, labels, (), passes, None)
+
+    def audit(self, seed: int, tell: Tell) -> FoundAudit:
+        """Audit the column of clusters."""
+        tell("auditing", 0, None)
+        result = self.table.audit(self.table.rows.labels)
+        encoding = self.table.encoding
+        result = replace(result, groups=np.array(encoding.group_names, object))
+        return FoundAudit(result, encoding.clusters, None)
+
+
+@contextmanager
+def open_in_parts(
+    request: TableRequest, files: Sequence[str], tell: Tell
+) -> Iterator[PartsTable]:
+    """Decide columns by the first rows, start the engine, and encode all rows."""
+    texts = request.source.missing_texts
+    parts = open_parts(files, texts, request.roles.drop)
+    decided = decide(parts, request.roles, request.when_missing, texts)
+    if request.engine == "dask":
+        tell("starting Dask", 0, None)
+    is_local = request.engine == "blocks"
+    with local_engine() if is_local else dask_engine(request.scheduler) as engine:
+        yield _encoded(request, parts, decided, engine, tell)
+
+
+def _encoded(
+    request: TableRequest, parts: Parts, decided: Decided, engine: Engine, tell: Tell
+) -> PartsTable:
+    """One pass to learn what the columns hold, and another to encode them."""
+    pieces = parts.pieces()
+    found = survey(
+        pieces,
+        engine.run(survey_piece, pieces, decided.plan),
+        request.roles,
+        lambda done: tell("reading", done, len(pieces)),
+    )
+    encoding = encoding_of(found, decided, parts.n_rows)
+    tell("encoding", 0, None)
+    some = [piece for piece, n in zip(pieces, found.lengths, strict=True) if n]
+    lengths = [n for n in found.lengths if n]
+    table = LargeTable(engine.encode(some, lengths, encoding), encoding)
+    return PartsTable(request, parts, pieces, decided, found, engine, table)

@@ -1,0 +1,179 @@
+"""A table whose rows are all in memory: read, prepared, clustered, audited."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rawlsian._core.problem import Problem
+from rawlsian._tables import analysis
+from rawlsian._tables.analysis import Candidate, Fitted, Outcome, Tell, TradeOff
+from rawlsian._tables.columns import Used, as_category, find
+from rawlsian._tables.facts import Facts, Passes, Reason
+from rawlsian._tables.model import Model
+from rawlsian._tables.prepare import Prepared, clusters_of, prepare
+from rawlsian._tables.read import Column
+from rawlsian._tables.request import TableRequest
+from rawlsian._tables.write import MemoryLabels
+from rawlsian.metrics import Audit, audit
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryTable:
+    """Prepared rows of a table; not the table itself, which would stay in memory.
+
+    Attributes
+    ----------
+    name, how : str
+        Name and format of the table.
+    n_rows, n_columns : int
+        Its size.
+    sensitive : tuple of str
+        The columns that make the groups.
+    prepared : Prepared
+        The encoded rows.
+    identifier : Column or None
+        Column that names the rows.
+    clusters : Used or None
+        Column of clusters, of an audit.
+    """
+
+    name: str
+    how: str
+    n_rows: int
+    n_columns: int
+    sensitive: tuple[str, ...]
+    prepared: Prepared
+    identifier: Column | None
+    clusters: Used | None
+
+    @classmethod
+    def read(cls, request: TableRequest) -> MemoryTable:
+        """Read and prepare a table."""
+        table, roles = request.source.read(), request.roles
+        clusters = None
+        if roles.labels is not None:
+            clusters = as_category(find(table, roles.labels, "--labels"))
+        prepared = prepare(table, roles, request.when_missing, clusters)
+        noticed = (column.name for column in prepared.unused if column.is_identifier)
+        found = roles.identifier or next(noticed, None)
+        identifier = None if found is None else table.columns[found]
+        return cls(
+            request.source.name, table.how, table.n_rows, len(table.columns),
+            roles.sensitive, prepared, identifier, clusters,
+        )  # fmt: skip
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The rows and groups, checked."""
+        return analysis.problem_of(self.prepared)
+
+    @property
+    def facts(self) -> Facts:
+        """Facts about the table."""
+        return Facts(
+            self.name,
+            self.n_rows,
+            self.n_columns,
+            self.how,
+            self.prepared.features,
+            self.prepared.unused,
+            [Reason(*each) for each in self.prepared.left_out.by_reason()],
+            self.prepared.remarks,
+        )
+
+    def fit(self, numbers: range, method: str, seed: int, tell: Tell) -> FoundClusters:
+        """Run k-means, then the method, with one number of clusters or the best."""
+        problem = self.problem
+        analysis.check_clusters(numbers[-1], problem)
+        candidates: list[Candidate] = []
+        if len(numbers) > 1:
+            candidates, before = analysis.try_range(problem, numbers, seed, tell)
+        else:
+            tell("k-means", 0, None)
+            before = analysis.plain(problem, numbers[0], seed)
+        fitted = analysis.fit(problem, before, method, seed, tell)
+        prepared, identifier = self.prepared, self.identifier
+        after = fitted.after
+        model = Model(
+            prepared.features, after.centers, self.sensitive, problem.max_distance,
+            method, None if identifier is None else identifier.name,
+        )  # fmt: skip
+        labels = MemoryLabels(
+            self.n_rows, identifier, prepared.rows, prepared.left_out, after.labels
+        )
+        return FoundClusters(
+            fitted.outcome, model, labels, tuple(candidates), None,
+            FitInMemory(self, fitted, seed),
+        )  # fmt: skip
+
+    def audit(self, seed: int, tell: Tell) -> FoundAudit:
+        """Audit the column of clusters."""
+        assert self.clusters is not None
+        problem = self.problem
+        names, codes = clusters_of(self.clusters, self.prepared.rows)
+        tell("auditing", 0, None)
+        result = audit(
+            problem.X,
+            codes,
+            problem.groups,
+            max_distance=problem.max_distance,
+            random_state=seed,
+        )
+        result = replace(result, groups=problem.group_names)
+        return FoundAudit(result, names, AuditInMemory(self, result, names, codes))
+
+
+@dataclass(frozen=True, eq=False)
+class FitInMemory:
+    """A fit of rows in memory; trade-off and cloud are searched when asked for."""
+
+    table: MemoryTable
+    fitted: Fitted
+    seed: int
+
+    @cached_property
+    def trade_off(self) -> TradeOff:
+        """Clusterings between the best k-means and the best for the worst-off."""
+        return analysis.trade_off(self.table.problem, self.fitted.before, self.seed)
+
+    @cached_property
+    def cloud(self) -> NDArray[np.float64]:
+        """Group utilities of k-means from many random starts."""
+        return analysis.cloud(self.table.problem, self.fitted.n_clusters, self.seed)
+
+
+class AuditInMemory(NamedTuple):
+    """An audit of rows in memory, with what its page draws."""
+
+    table: MemoryTable
+    audit: Audit
+    clusters: list[str]
+    labels: NDArray[np.int32]
+
+
+class FoundClusters(NamedTuple):
+    """Result of a fit, wherever the rows are.
+
+    ``labels`` can be saved, and read back; ``in_memory`` is None for a table in parts,
+    and ``passes`` for one in memory.
+    """
+
+    outcome: Outcome
+    model: Model
+    labels: Any
+    candidates: tuple[Candidate, ...]
+    passes: Passes | None
+    in_memory: FitInMemory | None
+
+
+class FoundAudit(NamedTuple):
+    """Result of an audit, wherever the rows are."""
+
+    audit: Audit
+    clusters: list[str]
+    in_memory: AuditInMemory | None

@@ -1,0 +1,35 @@
+"""The files that a fit, an audit or a prediction is asked to write."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rawlsian._support.files import check_folder, check_outputs
+from rawlsian._tables.folder import check_is_folder
+from rawlsian._tables.write import check_ending
+from rawlsian.report.write import require_altair
+
+
+class Outputs(NamedTuple):
+    """Paths of labels, model, trade-off and page, each None unless asked for."""
+
+    labels: str | None = None
+    model: str | None = None
+    frontier: str | None = None
+    page: str | None = None
+
+    def check(self, inputs: Sequence[str], in_parts: bool, may_replace: bool) -> None:
+        """Refuse, before any work is done, what could not be written."""
+        if self.page is not None:
+            check_ending(self.page, "--report", (".html", ".htm"))
+            require_altair()
+        if not in_parts:
+            check_ending(self.labels, "--out")
+        check_ending(self.frontier, "--frontier")
+        check_ending(self.model, "--save", (".json",))
+        files = self._replace(labels=None) if in_parts else self
+        check_outputs(files, inputs=inputs, may_replace=may_replace)
+        if in_parts and self.labels is not None:
+            check_is_folder(self.labels)
+            check_folder(self.labels, inputs=inputs, may_replace=may_replace)

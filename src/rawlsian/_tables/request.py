@@ -1,0 +1,213 @@
+"""Arguments of the table functions: checked, and in one form."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from operator import index
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rawlsian._tables.columns import Roles
+from rawlsian._tables.errors import WrongUseError
+from rawlsian._tables.parts import find_parts, is_in_parts
+from rawlsian._tables.read import (
+    MISSING_TEXTS,
+    STANDARD_INPUT,
+    Table,
+    read_frame,
+    read_table,
+)
+
+ENGINES = ("auto", "memory", "blocks", "dask")
+MISSING = ("error", "drop", "category")
+# Of pyarrow, of polars, of pandas.
+FRAME_MARKS = ("__arrow_c_stream__", "to_arrow", "iloc")
+
+
+class TableSource(NamedTuple):
+    """Where a table is, a path or a table in memory, and how it is read."""
+
+    path: str | None
+    frame: Any
+    delimiter: str | None
+    encoding: str
+    na: tuple[str, ...]
+
+    @classmethod
+    def given(
+        cls, table: Any, delimiter: str | None, encoding: str, na: str | Iterable[str]
+    ) -> TableSource:
+        """Take a path, or a pandas, polars or pyarrow table."""
+        if isinstance(table, (str, os.PathLike)):
+            return cls(os.fspath(table), None, delimiter, encoding, as_names(na))
+        if not any(hasattr(table, each) for each in FRAME_MARKS):
+            raise WrongUseError(
+                "table must be the path of a file or a pandas, polars or pyarrow "
+                f"table, got {type(table).__name__}."
+            )
+        if delimiter is not None or encoding != "utf-8":
+            raise WrongUseError(
+                "--delimiter and --encoding are of text; a table in memory needs "
+                "neither."
+            )
+        return cls(None, table, None, encoding, as_names(na))
+
+    @property
+    def name(self) -> str:
+        """Name of the table on a page."""
+        if self.path is None:
+            return "table"
+        return "standard input" if self.path == STANDARD_INPUT else Path(self.path).name
+
+    @property
+    def missing_texts(self) -> frozenset[str]:
+        """Texts that mean missing."""
+        return MISSING_TEXTS.union(self.na)
+
+    def engine(self, engine: str, scheduler: str | None) -> str:
+        """Return the engine that was asked for, or that goes with the table."""
+        check_choice(engine, "--engine", ENGINES)
+        in_parts = self.path is not None and is_in_parts(self.path)
+        if engine == "auto":
+            engine = "blocks" if in_parts else "memory"
+        if scheduler is not None and engine != "dask":
+            raise WrongUseError(
+                f"--scheduler {scheduler!r} goes with --engine dask; say that, too, or "
+                "leave it out."
+            )
+        if engine == "memory" and in_parts:
+            raise WrongUseError(
+                f"--engine memory reads one file, but {self.path!r} is a folder or a "
+                "pattern; name a file, or say --engine blocks."
+            )
+        if engine != "memory" and self.path is None:
+            raise WrongUseError(
+                f"--engine {engine} reads Parquet files, but the table is in memory; "
+                "name its files, or leave --engine out."
+            )
+        return engine
+
+    def files(self, engine: str) -> list[str]:
+        """Return the files that are read."""
+        if self.path is None:
+            return []
+        if engine == "memory":
+            return [self.path]
+        if self.delimiter is not None or self.encoding != "utf-8":
+            raise WrongUseError(
+                "--delimiter and --encoding are of text; a table in parts is Parquet, "
+                "which needs neither."
+            )
+        return find_parts(self.path)
+
+    def read(self) -> Table:
+        """Read all rows into memory."""
+        if self.path is None:
+            return read_frame(self.frame, self.na)
+        return read_table(
+            self.path,
+            delimiter="\t" if self.delimiter in ("\\t", "tab") else self.delimiter,
+            encoding=self.encoding,
+            missing_texts=self.na,
+        )
+
+
+class TableRequest(NamedTuple):
+    """A table to be clustered or audited: source, columns, missing values, engine."""
+
+    source: TableSource
+    roles: Roles
+    when_missing: str
+    engine: str
+    scheduler: str | None
+
+    @classmethod
+    def given(
+        cls,
+        table: Any,
+        sensitive: str | Iterable[str],
+        *,
+        labels: str | None = None,
+        drop: str | Iterable[str] = (),
+        categorical: str | Iterable[str] = (),
+        numeric: str | Iterable[str] = (),
+        use_sensitive: bool = False,
+        id: str | None = None,
+        missing: str = "error",
+        na: str | Iterable[str] = (),
+        delimiter: str | None = None,
+        encoding: str = "utf-8",
+        engine: str = "auto",
+        scheduler: str | None = None,
+    ) -> TableRequest:
+        """Check the options that ``fit_table`` and ``audit_table`` share."""
+        check_choice(missing, "--missing", MISSING)
+        source = TableSource.given(table, delimiter, encoding, na)
+        roles = Roles(
+            as_names(sensitive), labels, id, as_names(drop), as_names(categorical),
+            as_names(numeric), use_sensitive,
+        )  # fmt: skip
+        if not roles.sensitive:
+            raise WrongUseError("--sensitive names no column; name one at least.")
+        engine = source.engine(engine, scheduler)
+        return cls(source, roles, missing, engine, scheduler)
+
+    @property
+    def is_in_parts(self) -> bool:
+        """Whether rows are never all in memory."""
+        return self.engine != "memory"
+
+    def refuse(self, option: str, instead: str) -> WrongUseError:
+        """Return the error for an option that needs all rows in memory."""
+        return WrongUseError(
+            f"{option} needs all rows in memory; with --engine {self.engine} {instead}."
+        )
+
+
+def as_names(names: str | Iterable[str]) -> tuple[str, ...]:
+    """Return one name, or several without repetition."""
+    return (names,) if isinstance(names, str) else tuple(dict.fromkeys(names))
+
+
+def as_path(path: str | os.PathLike[str] | None) -> str | None:
+    """Return a path as text."""
+    return None if path is None else os.fspath(path)
+
+
+def check_choice(value: str, option: str, choices: Sequence[str]) -> None:
+    """Refuse what is not one of the choices."""
+    if value not in choices:
+        raise WrongUseError(
+            f"{option} must be one of {', '.join(choices)}, got {value!r}."
+        )
+
+
+def check_seed(seed: int) -> None:
+    """Refuse seeds that NumPy does not take."""
+    if not 0 <= seed < 2**32:
+        raise WrongUseError(
+            f"--seed must be a number from 0 to {2**32 - 1:,}, got {seed}."
+        )
+
+
+def numbers_of_clusters(clusters: int | str | range | tuple[int, int]) -> range:
+    """Return one number of clusters, or those from low to high."""
+    numbers = range(0)
+    if isinstance(clusters, range):
+        numbers = clusters
+    elif isinstance(clusters, str):
+        if re.fullmatch("[0-9]{1,9}(:[0-9]{1,9})?", clusters):
+            low, _, high = clusters.partition(":")
+            numbers = range(int(low), int(high or low) + 1)
+    elif isinstance(clusters, tuple) and len(clusters) == 2:
+        numbers = range(clusters[0], clusters[1] + 1)
+    elif hasattr(clusters, "__index__"):
+        numbers = range(index(clusters), index(clusters) + 1)
+    if not numbers or min(numbers) < 1:
+        raise WrongUseError(
+            "--clusters must be a number such as 5 or a range such as 2:12, got "
+            f"{clusters!r}."
+        )
+    return numbers

@@ -1,0 +1,208 @@
+"""Fit, audit and predict tables, and write what is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from rawlsian._support.files import write_text
+from rawlsian._tables import large
+from rawlsian._tables.analysis import Tell
+from rawlsian._tables.errors import WrongUseError, noting
+from rawlsian._tables.facts import Reason
+from rawlsian._tables.in_parts import PartsTable, open_in_parts
+from rawlsian._tables.memory import FoundClusters, MemoryTable
+from rawlsian._tables.methods import METHODS
+from rawlsian._tables.model import Model, load_model
+from rawlsian._tables.outputs import Outputs
+from rawlsian._tables.pages import fit_page
+from rawlsian._tables.predict import identifier_of, predict as predict_rows
+from rawlsian._tables.request import (
+    TableRequest,
+    TableSource,
+    check_choice,
+    check_seed,
+    numbers_of_clusters,
+)
+from rawlsian._tables.results import TableAudit, TableFit, TablePrediction
+from rawlsian._tables.write import MemoryLabels
+from rawlsian.report import page_html
+
+
+@contextmanager
+def opened(
+    request: TableRequest, outputs: Outputs, may_replace: bool, tell: Tell
+) -> Iterator[MemoryTable | PartsTable]:
+    """Check what is to be written, then read the table."""
+    files = request.source.files(request.engine)
+    outputs.check(files, request.is_in_parts, may_replace)
+    tell("reading", 0, None)
+    if request.is_in_parts:
+        with open_in_parts(request, files, tell) as table:
+            yield table
+    else:
+        yield MemoryTable.read(request)
+
+
+# --- fit -----------------------------------------------------------------------------
+
+
+class FitOptions(NamedTuple):
+    """Number of clusters, method and seed of a fit."""
+
+    numbers: range
+    method: str
+    seed: int
+
+    @classmethod
+    def given(
+        cls, clusters: int | str | range | tuple[int, int], method: str, seed: int
+    ) -> FitOptions:
+        """Check them."""
+        numbers = numbers_of_clusters(clusters)
+        check_seed(seed)
+        check_choice(method, "--method", list(METHODS))
+        return cls(numbers, method, seed)
+
+    def check_parts(self, request: TableRequest, outputs: Outputs) -> None:
+        """Refuse what needs all rows in memory."""
+        if self.method not in large.METHODS:
+            *others, last = large.METHODS
+            works = f"{', '.join(others)} and {last} work"
+            raise request.refuse(f"--method {self.method}", works)
+        if len(self.numbers) > 1:
+            several = f"--clusters {self.numbers[0]}:{self.numbers[-1]}"
+            raise request.refuse(several, "name one number, as --clusters 5")
+        works = "--out, --save and --json work"
+        if outputs.page is not None:
+            raise request.refuse("--report", works)
+        if outputs.frontier is not None:
+            raise request.refuse("--frontier", works)
+
+
+def fit(
+    request: TableRequest,
+    options: FitOptions,
+    outputs: Outputs,
+    may_replace: bool,
+    tell: Tell,
+) -> TableFit:
+    """Cluster a table, and write what is asked for, the quickest first."""
+    if request.is_in_parts:
+        options.check_parts(request, outputs)
+    written: list[str] = []
+    with noting(written), opened(request, outputs, may_replace, tell) as table:
+        found = table.fit(*options, tell)
+        for path in _write(found, outputs, may_replace, tell):
+            written.append(path)
+        labels = found.labels.readable(outputs.labels)
+        return TableFit(
+            table.facts, found.outcome, found.model, options.seed, found.candidates,
+            found.passes, tuple(written), outputs, labels, found.in_memory,
+        )  # fmt: skip
+
+
+def _write(
+    found: FoundClusters, outputs: Outputs, may_replace: bool, tell: Tell
+) -> Iterator[str]:
+    """Write one file after the other; yield each path when it is there."""
+    if outputs.labels is not None:
+        tell("writing labels", 0, None)
+        found.labels.save(outputs.labels, may_replace)
+        yield outputs.labels
+    if outputs.model is not None:
+        found.model.save(outputs.model)
+        yield outputs.model
+    fitted = found.in_memory
+    asked = outputs.frontier is not None or outputs.page is not None
+    if fitted is None or not asked or found.outcome.is_interrupted:
+        return
+    tell("searching the trade-off", 0, None)
+    points = fitted.trade_off.labels
+    if outputs.frontier is not None:
+        columns = {f"point_{j}": labels for j, labels in enumerate(points)}
+        found.labels.write(outputs.frontier, columns)
+        yield outputs.frontier
+    if outputs.page is not None:
+        tell("k-means from many starts", 0, None)
+        _ = fitted.cloud
+        tell("writing the page", 0, None)
+        write_text(outputs.page, page_html(fit_page(fitted)))
+        yield outputs.page
+
+
+# --- audit ---------------------------------------------------------------------------
+
+
+def audit(
+    request: TableRequest, seed: int, outputs: Outputs, may_replace: bool, tell: Tell
+) -> TableAudit:
+    """Audit the clusters of a table, and write a page if it is asked for."""
+    if request.is_in_parts and outputs.page is not None:
+        raise request.refuse("--report", "--json works")
+    with opened(request, outputs, may_replace, tell) as table:
+        found = table.audit(seed, tell)
+        result = TableAudit(
+            table.facts, found.audit, found.clusters, (), found.in_memory
+        )
+    if outputs.page is None:
+        return result
+    tell("writing the page", 0, None)
+    write_text(outputs.page, result.page())
+    return replace(result, written=(outputs.page,))
+
+
+# --- predict -------------------------------------------------------------------------
+
+
+class PredictOptions(NamedTuple):
+    """What becomes of rows that lack values, or have levels the model has not seen."""
+
+    identifier: str | None
+    when_missing: str
+    when_unknown: str
+
+    def check(self) -> None:
+        """Refuse what is not one of the choices."""
+        check_choice(self.when_missing, "--missing", ("error", "drop"))
+        check_choice(self.when_unknown, "--unknown", ("error", "drop", "ignore"))
+
+
+def predict(
+    model: str | Model,
+    source: TableSource,
+    options: PredictOptions,
+    out: str | None,
+    may_replace: bool,
+    tell: Tell,
+) -> TablePrediction:
+    """Give each row of a table the nearest cluster of a model."""
+    options.check()
+    inputs = source.files("memory")
+    if isinstance(model, str):
+        if not Path(model).is_file():
+            raise WrongUseError(
+                f"cannot read the model {model!r}: there is no such file."
+            )
+        inputs = [model, *inputs]
+    Outputs(labels=out).check(inputs, False, may_replace)
+    loaded = load_model(model) if isinstance(model, str) else model
+    tell("reading", 0, None)
+    table = source.read()
+    tell("predicting", 0, None)
+    found = predict_rows(loaded, table, options.when_missing, options.when_unknown)
+    named = identifier_of(loaded, table, options.identifier)
+    labels = MemoryLabels(table.n_rows, named, found.rows, found.left_out, found.labels)
+    if out is not None:
+        labels.save(out, may_replace)
+    return TablePrediction(
+        table.n_rows,
+        len(found.rows),
+        [Reason(*each) for each in found.left_out.by_reason()],
+        found.utilities,
+        () if out is None else (out,),
+        labels,
+    )

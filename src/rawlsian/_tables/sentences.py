@@ -1,0 +1,146 @@
+"""Sentences on what a fit changed, and on what an audit found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rawlsian._search.frontier import Frontier
+from rawlsian._tables.analysis import Outcome
+from rawlsian._tables.prepare import FEW_PEOPLE
+from rawlsian.metrics import Audit
+
+# Clusters named as those that hurt the worst-off group most.
+MOST_HURTFUL = 3
+# A gain that four digits show.
+NOTEWORTHY = 1e-4
+
+
+def fit_summary(outcome: Outcome) -> tuple[str, str]:
+    """What changed, in two sentences."""
+    names, before, after = outcome.group_names, outcome.before, outcome.after
+    lowest, lowest_after = before.utilities.min(), after.utilities.min()
+    distance = outcome.max_distance - lowest
+    nearer = (lowest_after - lowest) / distance if distance > 0 else 0.0
+    moved, n_rows = outcome.n_moved, int(outcome.group_sizes.sum())
+    if moved == 0 and lowest_after - lowest < NOTEWORTHY:
+        return (
+            f"Nothing that {outcome.method} tried raises the lowest group utility, "
+            f"{lowest:.4f} ({_worst(before.utilities, names)}).",
+            "The clusters are those of k-means.",
+        )
+    return (
+        f"The lowest group utility goes from {lowest:.4f} "
+        f"({_worst(before.utilities, names)}) to {lowest_after:.4f} "
+        f"({_worst(after.utilities, names)}): the worst-off group's mean "
+        f"squared distance to its centers is {abs(nearer):.1%} "
+        f"{'less' if nearer >= 0 else 'more'}.",
+        f"Overall utility goes from {before.overall:.4f} to {after.overall:.4f}, and "
+        f"{moved:,} of {n_rows:,} people ({moved / n_rows:.1%}) "
+        f"{'is' if moved == 1 else 'are'} in another cluster.",
+    )
+
+
+def _worst(utilities: NDArray[np.float64], names: NDArray[Any]) -> str:
+    """The group of the lowest utility, or all that are level with it as it is told."""
+    level = [
+        name
+        for name, utility in zip(names, utilities, strict=True)
+        if f"{utility:.4f}" == f"{utilities.min():.4f}"
+    ]
+    return " and ".join(level) if len(level) < 4 else f"{len(level)} groups"
+
+
+def better_point(outcome: Outcome, frontier: Frontier) -> str | None:
+    """A sentence on the point of the trade-off that is better for every group."""
+    gains = frontier.utilities - outcome.after.utilities
+    is_better = (gains > NOTEWORTHY).all(axis=1)
+    if not is_better.any():
+        return None
+    lowest = frontier.utilities.min(axis=1)
+    point = int(np.argmax(np.where(is_better, lowest, -np.inf)))
+    return (
+        f"Point {point} of the trade-off is better for every group: the lowest utility "
+        f"is {lowest[point]:.4f}, and everyone's {frontier.overall[point]:.4f}. There "
+        "centers need not be means, and everyone is in the cluster of the nearest one."
+    )
+
+
+def audit_summary(audit: Audit) -> tuple[str, str]:
+    """What was found, in two sentences."""
+    names = audit.groups
+    worst, best = int(audit.utilities.argmin()), int(audit.utilities.argmax())
+    if len(names) == 1:
+        return (
+            f"Everyone is in one group, {names[0]}, with a mean utility of "
+            f"{audit.overall:.4f}.",
+            "With no other group there is nobody to compare with.",
+        )
+    interval = f" ({audit.confidence:.0%} interval: {interval_of(audit, worst)})"
+    return (
+        f"{names[worst]} is served worst, with a mean utility of "
+        f"{audit.utilities[worst]:.4f}: {audit.gap:.4f} behind {names[best]}"
+        f"{interval}.",
+        f"The ratio of the two is {four_fifths(audit)}.",
+    )
+
+
+def four_fifths(audit: Audit) -> str:
+    """The ratio, read as the four-fifths rule does."""
+    if np.isnan(audit.ratio):
+        return "undefined, as a utility is negative"
+    verdict = "at least" if audit.passes_four_fifths else "below"
+    return (
+        f"{audit.ratio:.4f}, {verdict} four fifths (a perfect fit counts "
+        f"{audit.max_distance:g} here, and the ratio depends on that)"
+    )
+
+
+def behind_best(audit: Audit) -> list[str]:
+    """How far each group is behind the best served, with the interval if it has one."""
+    return [
+        f"{row['behind']:.4f} ({audit.confidence:.0%} interval: "
+        f"{interval_of(audit, g)})"
+        if row["behind"]
+        else ""
+        for g, row in enumerate(audit.by_group())
+    ]
+
+
+def has_interval(audit: Audit, g: int) -> bool:
+    """Whether there are enough people in a group, and in the best served."""
+    best = int(audit.utilities.argmax())
+    return bool(min(audit.sizes[g], audit.sizes[best]) >= FEW_PEOPLE)
+
+
+def interval_of(audit: Audit, g: int) -> str:
+    """The interval of how far a group is behind, or why it has none."""
+    if audit.sizes[g] < FEW_PEOPLE:
+        return "too few people"
+    if not has_interval(audit, g):
+        return "too few in the best"
+    low, high = audit.intervals[g]
+    return f"{low:.4f} to {high:.4f}"
+
+
+def hurtful(audit: Audit, clusters: Sequence[str]) -> list[str]:
+    """The clusters that add most to how far the worst-off group is behind everyone.
+
+    None where everyone is in one group, which cannot be behind itself.
+    """
+    if len(audit.groups) == 1:
+        return []
+    worst = int(audit.utilities.argmin())
+    shortfalls = audit.shortfalls()
+    lines = []
+    for c in np.argsort(-shortfalls, kind="stable")[:MOST_HURTFUL].tolist():
+        if shortfalls[c] > 0:
+            share = audit.cluster_sizes[c, worst] / audit.sizes[worst]
+            lines.append(
+                f"cluster {clusters[c]}: {share:.1%} of the group, at a utility of "
+                f"{audit.cluster_utilities[c, worst]:.4f}, adds {shortfalls[c]:.4f}"
+            )
+    return lines

@@ -1,0 +1,383 @@
+"""``fit_table``, ``audit_table`` and ``predict_table``: the commands from Python."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+from sklearn.metrics import adjusted_rand_score
+from typer.testing import CliRunner
+
+from rawlsian import (
+    TableAudit,
+    TableFit,
+    TablePrediction,
+    audit_table,
+    fit_table,
+    predict_table,
+)
+from rawlsian._tables.errors import TableError, WrongUseError
+from rawlsian.cli import app
+
+FIT = {"sensitive": "sex", "clusters": 3, "drop": "segment"}
+SEX = ("--sensitive", "sex")
+AUDIT = {"sensitive": "sex", "labels": "segment"}
+
+
+def people(n=60):
+    rng = np.random.default_rng(0)
+    clump = rng.integers(3, size=n)
+    return pa.table(
+        {
+            "id": [f"P{i:04d}" for i in range(n)],
+            "age": 20 + 20 * clump + rng.integers(10, size=n),
+            "pay": (10 * clump + rng.normal(0, 4, n)).round(3),
+            "job": rng.choice(["cook", "smith", "clerk"], n),
+            "sex": rng.choice(["f", "m"], n, p=[0.3, 0.7]),
+            "segment": rng.choice(["A", "B"], n),
+        }
+    )
+
+
+def in_a_file(table, folder):
+    path = folder / "people.csv"
+    pyarrow.csv.write_csv(table, path)
+    return path
+
+
+KINDS = {
+    "path": in_a_file,
+    "text": lambda table, folder: str(in_a_file(table, folder)),
+    "pandas": lambda table, folder: table.to_pandas().set_index(np.arange(60) + 7),
+    "polars": lambda table, folder: pl.from_arrow(table),
+    "pyarrow": lambda table, folder: table,
+}
+
+
+@pytest.fixture
+def file(tmp_path):
+    return in_a_file(people(), tmp_path)
+
+
+@pytest.fixture
+def parts(tmp_path):
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for name, first in (("a", 0), ("b", 40)):
+        pq.write_table(people().slice(first, 40), folder / f"{name}.parquet")
+    return folder
+
+
+def printed(*arguments):
+    done = CliRunner().invoke(app, [str(each) for each in arguments])
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+# --- Every kind of table -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_table_gets_the_same_clusters(tmp_path, kind):
+    expected = fit_table(people(), **FIT)
+
+    found = fit_table(KINDS[kind](people(), tmp_path), **FIT)
+
+    assert isinstance(found, TableFit)
+    assert found.labels.tolist() == expected.labels.tolist()
+    assert np.array_equal(found.centers, expected.centers)
+    assert found.labels_table() == expected.labels_table()
+    assert found.to_dict() == expected.to_dict()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_table_is_audited_and_placed_alike(tmp_path, kind):
+    table = KINDS[kind](people(), tmp_path)
+    model = fit_table(people(), **FIT).model
+
+    audited, placed = audit_table(table, **AUDIT), predict_table(model, table)
+
+    assert isinstance(audited, TableAudit)
+    assert audited.to_dict() == audit_table(people(), **AUDIT).to_dict()
+    assert isinstance(placed, TablePrediction)
+    expected = predict_table(model, people())
+    assert placed.to_dict() == expected.to_dict()
+    assert placed.labels_table() == expected.labels_table()
+
+
+def test_a_frame_without_values_says_which_rows_have_no_cluster():
+    frame = people().to_pandas()
+    frame.loc[2, "pay"] = np.nan
+    frame.loc[4, "job"] = None
+
+    found = fit_table(frame, **FIT, missing="drop")
+
+    assert np.flatnonzero(found.labels < 0).tolist() == [2, 4]
+    reasons = found.labels_table()["not_clustered"].to_pylist()
+    assert reasons[2] == "missing: pay"
+    assert reasons[4] == "missing: job"
+    assert [each.n_rows for each in found.facts.left_out] == [1, 1]
+
+
+def test_pandas_and_polars_types_are_understood():
+    job = pd.Categorical(people()["job"].to_pylist())
+    flag = [bool(i % 3) for i in range(60)]
+    frame = people().to_pandas().assign(job=job, flag=flag)
+
+    ours, theirs = fit_table(frame, **FIT), fit_table(pl.from_pandas(frame), **FIT)
+
+    assert ours.to_dict() == theirs.to_dict()
+    assert ours.to_dict()["clustered_on"] == ["age", "pay", "job", "flag"]
+
+
+# --- As the commands do --------------------------------------------------------------
+
+
+def test_results_are_what_the_commands_print_as_json(file, tmp_path):
+    points = tmp_path / "points.csv"
+    ask = ("--sensitive", "sex", "--json")
+
+    told = printed("fit", file, *ask, "--clusters", "2:4", "--drop", "segment",
+                   "--frontier", points)  # fmt: skip
+    audited = printed("audit", file, *ask, "--labels", "segment")
+
+    found = fit_table(file, "sex", clusters=(2, 4), drop="segment", frontier=points,
+                      force=True)  # fmt: skip
+    assert found.to_dict() == json.loads(told)
+    assert audit_table(file, **AUDIT).to_dict() == json.loads(audited)
+
+
+def test_results_print_what_the_commands_print(file, tmp_path):
+    out = tmp_path / "labels.csv"
+    model = fit_table(file, **FIT).model
+    model.save(tmp_path / "model.json")
+
+    told = [
+        printed("fit", file, *SEX, "--clusters", 3, "--drop", "segment"),
+        printed("audit", file, *SEX, "--labels", "segment"),
+        printed("predict", tmp_path / "model.json", file, "--out", out),
+    ]  # fmt: skip
+
+    found = [fit_table(file, **FIT), audit_table(file, **AUDIT)]
+    found.append(predict_table(model, file, out=out, force=True))
+    for ours, theirs in zip(found, told, strict=True):
+        assert words(str(ours)) == words(theirs)
+
+
+def words(text):
+    """Words without the lines that tables are drawn with, nor where lines end."""
+    return [w for w in text.replace("│", " ").split() if w[0].isalnum() or w[0] in "+-"
+            if set(w) != {"-"}]  # fmt: skip
+
+
+def test_pages_are_what_the_commands_write(file, tmp_path):
+    page = tmp_path / "page.html"
+    printed("fit", file, "--sensitive", "sex", "--clusters", 3, "--drop", "segment",
+            "--report", page)  # fmt: skip
+    assert fit_table(file, **FIT).page() == page.read_text()
+
+    printed("audit", file, "--sensitive", "sex", "--labels", "segment", "--report",
+            page, "--force")  # fmt: skip
+    assert audit_table(file, **AUDIT).page() == page.read_text()
+
+
+def test_the_trade_off_is_shown_only_where_it_was_asked_for(tmp_path):
+    found = fit_table(people(), **FIT)
+
+    assert "frontier" not in found.to_dict()
+    lowest = found.frontier.utilities.min(axis=1)
+    assert lowest.tolist() == sorted(lowest)
+    assert "frontier" not in found.to_dict()
+    assert "trade-off" not in str(found)
+
+
+def test_clusters_may_be_given_in_several_ways():
+    results = [
+        fit_table(people(), "sex", clusters=each, drop=["segment"])
+        for each in ("2:4", (2, 4), range(2, 5))
+    ]
+
+    assert {str(each) for each in results} == {str(results[0])}
+    assert [each.n_clusters for each in results[0].candidates] == [2, 3, 4]
+    one = fit_table(people(), ["sex"], clusters=np.int64(3), drop=["segment"])
+    assert str(one) == str(fit_table(people(), **FIT))
+
+
+def test_progress_is_reported():
+    stages = []
+
+    fit_table(people(), **FIT, progress=lambda *stage: stages.append(stage))
+
+    assert stages[:3] == [
+        ("reading", 0, None),
+        ("k-means", 0, None),
+        ("rawls", 0, None),
+    ]
+
+
+# --- Files ---------------------------------------------------------------------------
+
+
+def test_nothing_is_written_unless_it_is_asked_for(file, tmp_path):
+    before = sorted(tmp_path.rglob("*"))
+
+    found = fit_table(file, **FIT)
+    results = [found, audit_table(file, **AUDIT), predict_table(found.model, file)]
+
+    assert sorted(tmp_path.rglob("*")) == before
+    assert [each.written for each in results] == [(), (), ()]
+
+
+def test_files_are_written_and_named(file, tmp_path):
+    names = {"out": "labels.csv", "save": "model.json", "frontier": "points.csv",
+             "report": "page.html"}  # fmt: skip
+    paths = {option: tmp_path / name for option, name in names.items()}
+
+    found = fit_table(file, **FIT, **paths)
+
+    assert found.written == tuple(map(str, paths.values()))
+    labels = pyarrow.csv.read_csv(paths["out"])["cluster"].to_numpy()
+    assert labels.tolist() == found.labels.tolist()
+    assert paths["report"].read_text() == found.page()
+    placed = [predict_table(each, file) for each in (paths["save"], found.model)]
+    assert placed[0].labels.tolist() == placed[1].labels.tolist()
+
+
+def test_an_error_names_what_had_been_written(file, tmp_path, monkeypatch):
+    def stopped(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rawlsian._tables.analysis.trade_off", stopped)
+    out = tmp_path / "labels.csv"
+
+    with pytest.raises(KeyboardInterrupt) as stop:
+        fit_table(file, **FIT, out=out, frontier=tmp_path / "points.csv")
+
+    assert stop.value.__notes__ == [f"written so far: {out}"]
+    assert out.exists()
+
+
+# --- Parts ---------------------------------------------------------------------------
+
+
+def test_a_table_in_parts_gives_the_same_kind_of_result(parts, tmp_path):
+    ask = {**FIT, "method": "kmeans-free"}
+
+    ours = fit_table(parts, **ask, out=tmp_path / "labels")
+    theirs = fit_table(people(), **ask)
+
+    assert [each.name for each in fields(ours)] == [
+        each.name for each in fields(theirs)
+    ]
+    assert ours.passes.engine == "blocks"
+    assert theirs.passes is None
+    assert adjusted_rand_score(ours.labels, theirs.labels) == 1.0
+    columns = ["id", "not_clustered"]
+    assert ours.labels_table().select(columns) == theirs.labels_table().select(columns)
+    assert ours.centers.shape == theirs.centers.shape
+    extra = {"engine", "passes"}
+    assert ours.to_dict().keys() - extra == theirs.to_dict().keys()
+    assert ours.sentences()[0] == theirs.sentences()[0]
+
+
+def test_an_audit_of_parts_gives_the_same_kind_of_result(parts):
+    ours, theirs = audit_table(parts, **AUDIT), audit_table(people(), **AUDIT)
+
+    assert ours.to_dict().keys() == theirs.to_dict().keys()
+    assert ours.audit.utilities == pytest.approx(theirs.audit.utilities, abs=1e-6)
+
+
+def test_what_a_table_in_parts_does_not_have_is_one_sentence(parts):
+    found = fit_table(parts, **FIT)
+
+    with pytest.raises(WrongUseError, match="labels of a table in parts are only"):
+        _ = found.labels
+    for ask in (found.page, audit_table(parts, **AUDIT).page, lambda: found.frontier):
+        with pytest.raises(WrongUseError, match="needs all rows in memory"):
+            ask()
+
+
+# --- Wrong use -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"clusters": 0}, "--clusters must be a number such as 5"),
+        ({"clusters": 2.5}, "--clusters must be a number such as 5"),
+        ({"clusters": (4, 2)}, "--clusters must be a number such as 5"),
+        ({"sensitive": []}, "--sensitive names no column"),
+        ({"sensitive": "gender"}, "--sensitive names 'gender'"),
+        ({"method": "magic"}, "--method must be one of rawls"),
+        ({"missing": "guess"}, "--missing must be one of error, drop, category"),
+        ({"seed": -1}, "--seed must be a number from 0"),
+        ({"engine": "spark"}, "--engine must be one of auto"),
+        ({"engine": "blocks"}, "--engine blocks reads Parquet files, but the table is"),
+        ({"scheduler": "tcp://x:1"}, "goes with --engine dask"),
+        ({"delimiter": ";"}, "--delimiter and --encoding are of text"),
+        ({"encoding": "latin-1"}, "--delimiter and --encoding are of text"),
+    ],
+)
+def test_bad_arguments_are_told_in_one_sentence(options, text):
+    with pytest.raises(WrongUseError, match=text) as error:
+        fit_table(people(), **{**FIT, **options})
+
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("table", [None, 5, {"age": [1]}, [[1, "f"]], np.zeros((2, 2))])
+def test_what_is_no_table_is_told(table):
+    with pytest.raises(WrongUseError, match="table must be the path of a file or a"):
+        audit_table(table, **AUDIT)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        people().to_pandas()["age"],
+        pl.Series("age", [1, 2]),
+        pd.DataFrame({"age": [1, "x", None], "sex": ["f", "m", "m"]}),
+        pd.DataFrame([[1, "f"]], columns=["sex", "sex"]),
+    ],
+)
+def test_a_frame_that_is_no_table_is_told(table):
+    with pytest.raises(TableError, match="cannot be read as a table") as error:
+        fit_table(table, **FIT)
+
+    assert "\n" not in str(error.value)
+
+
+def test_an_empty_frame_is_told():
+    with pytest.raises(TableError, match="the table has a header but no rows"):
+        fit_table(people().slice(0, 0), **FIT)
+
+
+def test_a_model_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(WrongUseError, match=r"cannot read the model .*no such file"):
+        predict_table(tmp_path / "model.json", people())
+
+
+def test_without_pyarrow_one_sentence_says_so():
+    program = (
+        "import sys; sys.modules['pyarrow'] = None\n"
+        "from rawlsian import *\n"
+        "try: rawlsian = fit_table('x.csv', 'sex', clusters=2)\n"
+        "except ImportError as error: print(error)"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True,
+        cwd=Path(__file__).parent,
+    )  # fmt: skip
+
+    assert done.stdout.startswith("tables need pyarrow, which is not installed; pip")
