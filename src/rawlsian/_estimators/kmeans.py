@@ -35,6 +35,7 @@ from rawlsian._outofcore.fit import (
 from rawlsian._outofcore.placing import Rule, distances_of_blocks, nearest_of_blocks
 from rawlsian._outofcore.problem import MAX_PASSES, LargeProblem, Sample
 from rawlsian._rows.blocks import Blocks
+from rawlsian._rows.features import check_features, set_features
 from rawlsian._rows.opening import as_blocks
 from rawlsian._search.crossing import (
     N_INIT,
@@ -259,7 +260,7 @@ class _CentersEstimator(
         check_is_fitted(self)
         blocks = as_blocks(X, is_mapped_too=True)
         if blocks is not None:
-            blocks.check_like(self)
+            check_features(self, blocks)
         return blocks
 
     def _check_new(self, X: Any) -> NDArray[np.float64]:
@@ -577,7 +578,7 @@ class RawlsianKMeans(_CentersEstimator):
         best, is_interrupted = self._solutions(runs, rng)
         finish = self._finish_free if self.centers == "free" else self._finish_means
         found = finish(large, sample, runs, best, is_interrupted)
-        blocks.tell(self)
+        set_features(self, blocks)
         self._tell(large, found)
         self.n_passes_ = large.n_passes
         return self

@@ -31,7 +31,9 @@ from rawlsian._estimators.gap import WhichBound, check_which_bound, forget_gap, 
 from rawlsian._estimators.traverse import traverse
 from rawlsian._outofcore.problem import MAX_PASSES, LargeProblem, check_no_gap
 from rawlsian._outofcore.walk import LEAST_PASSES, check_walk, walk_on
-from rawlsian._rows.blocks import Blocks, Column
+from rawlsian._rows.blocks import Blocks
+from rawlsian._rows.executors import Column
+from rawlsian._rows.features import set_features
 from rawlsian._rows.opening import as_blocks
 from rawlsian.operators.compositions import get_operator
 from rawlsian.operators.proposals import Operator
@@ -267,7 +269,7 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
             large, sample, labels, len(members), operator, self.max_iter
         )
         self.utilitarian_labels_ = self.trajectory_.start_labels
-        blocks.tell(self)
+        set_features(self, blocks)
         self._tell()
         return self
 

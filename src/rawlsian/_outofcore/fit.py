@@ -18,7 +18,7 @@ from rawlsian._core.problem import Problem
 from rawlsian._outofcore import block_sums
 from rawlsian._outofcore.placing import Rule, Sums, add_up, assigned, rounded, sums_of
 from rawlsian._outofcore.problem import LargeProblem, Sample
-from rawlsian._rows.blocks import Column
+from rawlsian._rows.executors import Column
 from rawlsian._search.fair_lloyd import FairRuns, Solutions
 from rawlsian._search.leximin import (
     fair_weights_of_sums,
@@ -264,7 +264,7 @@ def next_batch(
                 best, least = (batch, after), gain
         if best is not None:
             batch, after = best
-            after.labels = large.blocks.keep(_moved, columns, batch, has_rows=False)
+            after.labels = large.blocks.executor.keep(_moved, columns, batch)
             return after
     return None
 
@@ -448,7 +448,7 @@ def walk(
                 stop_reason = "max_passes" if is_over else "no_operation"
                 break
             columns = [at.labels, after.labels]
-            moved = large.blocks.run(_n_different, columns, has_rows=False)
+            moved = large.blocks.executor.run(_n_different, columns)
             n_moved.append(sum(moved))
             at = after
             large.largest_cost = at.largest

@@ -25,7 +25,8 @@ from rawlsian._core.problem import (
 )
 from rawlsian._outofcore import block_sums
 from rawlsian._outofcore.placing import Rule, Sums, add_up, assign, label, rounded
-from rawlsian._rows.blocks import Blocks, Column
+from rawlsian._rows.blocks import Blocks
+from rawlsian._rows.executors import Column
 from rawlsian._rows.groups import (
     EVERYONE,
     Encoded,
@@ -153,7 +154,7 @@ class LargeProblem:
             weights: Column = [weight.reshape(1)] * blocks.n_blocks
         else:
             given = blocks.columns_of(sample_weight, "sample_weight")
-            weights = blocks.keep(_weights_of_block, [given], has_rows=False)
+            weights = blocks.executor.keep(_weights_of_block, [given])
         names, groups = _encode_groups(blocks, sensitive_features)
         looks = list(blocks.run(_look, [groups, weights], len(names), is_one))
         _check_looks(blocks, looks)
@@ -229,8 +230,8 @@ class LargeProblem:
         """One pass: a column, which stays where the blocks are, and what adds up."""
         columns = [self.groups, self.weights, *columns]
         both = self.blocks.keep(function, columns, *shared)
-        total = _total(self.blocks.run(_second, [both], has_rows=False))
-        column = self.blocks.keep(_first, [both], has_rows=False)
+        total = _total(self.blocks.executor.run(_second, [both]))
+        column = self.blocks.executor.keep(_first, [both])
         self._passed()
         return column, total
 
@@ -238,7 +239,7 @@ class LargeProblem:
         """The cluster of each row, of the kind that goes with the rows."""
         labels = self.blocks.keep(label, [self.groups], rule)
         # To be told of what goes wrong here, and not when the labels are looked at.
-        list(self.blocks.run(len, [labels], has_rows=False))
+        list(self.blocks.executor.run(len, [labels]))
         self._passed()
         return self.join(labels)
 
@@ -254,13 +255,13 @@ class LargeProblem:
             return labels, members
         numbers = np.maximum(np.cumsum(members > 0) - 1, 0).astype(np.int32)
         return (
-            self.blocks.keep(_renumber, [labels], numbers, has_rows=False),
+            self.blocks.executor.keep(_renumber, [labels], numbers),
             members[members > 0],
         )
 
     def _checked(self, given: Column) -> tuple[Column, NDArray[np.int64]]:
         columns = [given, self.groups, self.weights]
-        looks = list(self.blocks.run(_look_at_labels, columns, has_rows=False))
+        looks = list(self.blocks.executor.run(_look_at_labels, columns))
         for b, look in enumerate(looks):
             if isinstance(look, str):
                 raise ValueError(
@@ -270,7 +271,7 @@ class LargeProblem:
         members = np.zeros(max(map(len, looks)), np.int64)
         for look in looks:
             members[: len(look)] += look
-        return self.blocks.keep(_as_labels, [given], has_rows=False), members
+        return self.blocks.executor.keep(_as_labels, [given]), members
 
     def join(self, labels: Column) -> Any:
         """Labels as one array of the kind that goes with the rows."""
@@ -314,10 +315,9 @@ class Sample(NamedTuple):
 
     def labels(self, large: LargeProblem, labels: Column) -> NDArray[np.int32]:
         """The clusters that these rows are in."""
-        found = large.blocks.run(
-            _take_labels, [large.groups, large.weights, labels, self.wanted],
-            has_rows=False,
-        )  # fmt: skip
+        found = large.blocks.executor.run(
+            _take_labels, [large.groups, large.weights, labels, self.wanted]
+        )
         taken: NDArray[np.int32] = np.concatenate(list(found))
         return taken
 
@@ -430,18 +430,18 @@ def _encode_groups(
 ) -> tuple[NDArray[Any], Column]:
     """Names of the groups, sorted, and each row's code, where the blocks are."""
     if sensitive_features is None:
-        zeros = blocks.keep(_no_groups, [blocks.lengths], has_rows=False)
+        zeros = blocks.executor.keep(_no_groups, [blocks.lengths])
         return np.array([EVERYONE]), zeros
     raw = blocks.columns_of(sensitive_features, "sensitive_features")
-    encoded = blocks.keep(encode_block, [raw], has_rows=False)
-    told = list(blocks.run(_tell_groups, [encoded], has_rows=False))
+    encoded = blocks.executor.keep(encode_block, [raw])
+    told = list(blocks.executor.run(_tell_groups, [encoded]))
     for b, (block, _) in enumerate(told):
         if block.missing is not None:
             first = blocks.name_row(b, block.missing[1])
             raise ValueError(missing_groups(block, first))
     names, places = merge_names([block.names for block, _ in told])
     check_number_of_groups(len(names), sum(n_rows for _, n_rows in told))
-    return names, blocks.keep(_recode, [encoded, places], has_rows=False)
+    return names, blocks.executor.keep(_recode, [encoded, places])
 
 
 def _tell_groups(encoded: Encoded) -> tuple[Encoded, int]:

@@ -13,7 +13,8 @@ from rawlsian._core.parameters import check_count
 from rawlsian._outofcore.fit import LEAST_GAIN, Partition, StopReason, WalkEnd, walk
 from rawlsian._outofcore.placing import sums_of
 from rawlsian._outofcore.problem import LargeProblem, Sample, check_no_gap
-from rawlsian._rows.blocks import Blocks, Column
+from rawlsian._rows.blocks import Blocks
+from rawlsian._rows.executors import Column
 from rawlsian.operators.batch import Batch
 from rawlsian.operators.compositions import Rawls
 from rawlsian.operators.proposals import Operator

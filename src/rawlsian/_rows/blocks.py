@@ -1,26 +1,22 @@
-"""Rows in blocks that are never all in memory, and passes over them.
+"""Out-of-core rows: a source that reads them block by block, and its executor.
 
-A pass calls one function on each block and gives what comes of it in the order of the
-blocks, so that whoever adds it up gets the same sum every time. Besides the rows a
-function gets columns: what is known of each row (its group, weight, cluster), as a list
-with one array a block.
+A pass calls one function on each block. Besides the rows the function gets columns:
+the group, weight or cluster of each row.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
-from rawlsian._support.threads import n_threads
-
-Column = list[Any]
+from rawlsian._rows.executors import Column, Executor, ThreadExecutor
+from rawlsian._rows.groups import refuse_mask
 
 
 class Blocks(ABC):
@@ -34,93 +30,77 @@ class Blocks(ABC):
         Their names, where there are any.
     n_blocks : int
         Number of blocks.
+    rows : list
+        The rows of each block, or what reads them.
+    executor : Executor
+        Runs functions on the blocks.
     """
 
     n_features: int
     feature_names: list[str] | None
-    n_blocks: int
+    rows: Column
+    executor: Executor
 
-    @abstractmethod
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks."""
+        return len(self.rows)
+
     def run(
-        self,
-        function: Callable[..., Any],
-        columns: Sequence[Column],
-        *shared: Any,
-        has_rows: bool = True,
+        self, function: Callable[..., Any], columns: Sequence[Column], *shared: Any
     ) -> Iterator[Any]:
-        """``function(X, *columns, *shared)`` of each block, in their order.
+        """Yield ``function(X, *columns, *shared)`` of each block, in their order."""
+        call = partial(_with_floats, function)
+        return self.executor.run(call, [self.rows, *columns], *shared)
 
-        Without rows, if it does not need them: ``function(*columns, *shared)``.
-        """
-
-    @abstractmethod
     def keep(
-        self,
-        function: Callable[..., Any],
-        columns: Sequence[Column],
-        *shared: Any,
-        has_rows: bool = True,
+        self, function: Callable[..., Any], columns: Sequence[Column], *shared: Any
     ) -> Column:
-        """The same as a column, which stays where the blocks are."""
+        """Return the results as a column, which stays where the blocks are."""
+        call = partial(_with_floats, function)
+        return self.executor.keep(call, [self.rows, *columns], *shared)
 
     def later(
         self, function: Callable[..., Any], columns: Sequence[Column], *shared: Any
     ) -> Column:
-        """The same, worked out when it is asked for, where there is such a thing."""
-        return self.keep(function, columns, *shared)
+        """Return the results as a column, computed on demand where that is possible."""
+        call = partial(_with_floats, function)
+        return self.executor.later(call, [self.rows, *columns], *shared)
 
-    @property
-    @abstractmethod
-    def lengths(self) -> list[int]:
-        """Rows of each block."""
-
-    @abstractmethod
-    def columns_of(self, values: Any, argument: str) -> Column:
-        """What a user gave for each row: an array a block, or what stands for it."""
-
-    @abstractmethod
     def join(
         self, column: Column, dtype: Any, lengths: Sequence[int] | None = None,
         width: int | None = None,
     ) -> Any:  # fmt: skip
-        """A column as one array of the kind that goes with these rows.
+        """Return a column as one array of the kind that goes with these rows."""
+        return self.executor.join(column, dtype, lengths, width)
 
-        Of shape (n_rows,), or (n_rows, width).
-        """
+    @property
+    @abstractmethod
+    def lengths(self) -> list[int]:
+        """Number of rows of each block."""
+
+    @abstractmethod
+    def columns_of(self, values: Any, argument: str) -> Column:
+        """Return values that a user gave for each row as a column."""
 
     @abstractmethod
     def name_row(self, block: int, row: int) -> str:
-        """What a user calls a row of a block."""
-
-    def tell(self, estimator: Any) -> None:
-        """Set what scikit-learn's estimators know of the columns of X."""
-        estimator.n_features_in_ = self.n_features
-        if self.feature_names is not None:
-            estimator.feature_names_in_ = np.array(self.feature_names, object)
-        elif hasattr(estimator, "feature_names_in_"):
-            del estimator.feature_names_in_
-
-    def check_like(self, estimator: Any) -> None:
-        """Refuse columns other than those that an estimator was fitted on."""
-        n_expected = estimator.n_features_in_
-        if self.n_features != n_expected:
-            raise ValueError(
-                f"X has {self.n_features} features, but {type(estimator).__name__} is "
-                f"expecting {n_expected} features as input."
-            )
-        seen = getattr(estimator, "feature_names_in_", None)
-        ours = self.feature_names
-        if ours is not None and seen is not None and ours != list(seen):
-            raise ValueError(
-                f"X has the columns {', '.join(ours)}, but {type(estimator).__name__} "
-                f"was fitted on {', '.join(seen)}, in this order; name them so."
-            )
+        """Return the name by which a user finds a row of a block."""
 
     def __repr__(self) -> str:
         return (
             f"{type(self).__name__}({self.n_blocks:,} blocks, {self.n_features:,} "
             "columns)"
         )
+
+
+def _with_floats(function: Callable[..., Any], rows: Any, *values: Any) -> Any:
+    """Call a function on rows as a C-ordered matrix of floats, and other values."""
+    refuse_mask(rows, "X")
+    if issparse(rows):
+        raise ValueError("X is sparse; the blocks of a Dask array must be dense.")
+    array = rows.to_numpy(np.float64) if hasattr(rows, "columns") else rows
+    return function(as_floats(array), *values)
 
 
 class Part(Protocol):
@@ -135,13 +115,13 @@ class Part(Protocol):
         """The one after the last."""
 
     def read(self) -> NDArray[Any]:
-        """The rows as a C-ordered matrix of float32 or float64."""
+        """Return the rows as a matrix of numbers."""
 
     def read_columns(self, names: list[str], argument: str) -> Any:
-        """Other columns of these rows, by their names."""
+        """Return other columns of these rows, by their names."""
 
     def name_row(self, row: int) -> str:
-        """What a user calls one of them."""
+        """Return the name by which a user finds one of them."""
 
 
 class ArrayPart(NamedTuple):
@@ -152,18 +132,19 @@ class ArrayPart(NamedTuple):
     stop: int
 
     def read(self) -> NDArray[Any]:
-        """The rows; a view where they are floats already."""
-        return as_floats(self.array[self.start : self.stop])
+        """Return a view of the rows."""
+        rows: NDArray[Any] = self.array[self.start : self.stop]
+        return rows
 
     def read_columns(self, names: list[str], argument: str) -> Any:
-        """An array has no others."""
+        """Raise: an array has no other columns."""
         raise ValueError(
             f"{argument} is {', '.join(names)!r}, but X is an array, which has no "
             "columns to be named; give one value for each row of X."
         )
 
     def name_row(self, row: int) -> str:
-        """Its number."""
+        """Return its number."""
         return f"row {self.start + row:,}"
 
 
@@ -184,66 +165,24 @@ class LocalBlocks(Blocks):
         if not parts:
             raise ValueError("X has 0 rows; give at least two.")
         self.parts = parts
+        self.rows = [part.read for part in parts]
         self.feature_names = feature_names
         self.n_features = n_features
-        self.n_blocks = len(parts)
-
-    def run(
-        self,
-        function: Callable[..., Any],
-        columns: Sequence[Column],
-        *shared: Any,
-        has_rows: bool = True,
-    ) -> Iterator[Any]:
-        """Call it on all threads; only a few results wait to be taken."""
-
-        def call(block: int) -> Any:
-            rows = [self.parts[block].read()] if has_rows else []
-            values = (column[block] for column in columns)
-            read = (value() if callable(value) else value for value in values)
-            return function(*rows, *read, *shared)
-
-        width = n_threads()
-        with ThreadPoolExecutor(width) as pool:
-            waiting: deque[Any] = deque()
-            try:
-                for block in range(self.n_blocks):
-                    waiting.append(pool.submit(call, block))
-                    if len(waiting) > 2 * width:
-                        yield waiting.popleft().result()
-                while waiting:
-                    yield waiting.popleft().result()
-            finally:
-                for future in waiting:
-                    future.cancel()
-
-    def keep(
-        self,
-        function: Callable[..., Any],
-        columns: Sequence[Column],
-        *shared: Any,
-        has_rows: bool = True,
-    ) -> Column:
-        """In memory: a column is small beside the rows."""
-        return list(self.run(function, columns, *shared, has_rows=has_rows))
+        self.executor = ThreadExecutor()
 
     def columns_of(self, values: Any, argument: str) -> Column:
-        """Columns of the same files by their names, or an array cut as the rows are."""
+        """Return columns of the same files by name, or an array cut as the rows are."""
         names = self._names_in(values)
         if names:
             return [partial(part.read_columns, names, argument) for part in self.parts]
         by_position = getattr(values, "iloc", values)
         check_is_column(values, argument)
-        if len(values) != self._n_rows:
-            raise ValueError(
-                f"{argument} has {len(values):,} rows, but X has {self._n_rows:,}; "
-                "give one value for each row of X."
-            )
+        check_n_values(len(values), self._n_rows, argument)
         return [by_position[part.start : part.stop] for part in self.parts]
 
     @property
     def lengths(self) -> list[int]:
-        """Rows of each block."""
+        """Number of rows of each block."""
         return [part.stop - part.start for part in self.parts]
 
     @property
@@ -259,15 +198,8 @@ class LocalBlocks(Blocks):
         are_names = len(values) != self._n_rows and all(map(_is_name, values))
         return list(values) if are_names else []
 
-    def join(
-        self, column: Column, dtype: Any, lengths: Sequence[int] | None = None,
-        width: int | None = None,
-    ) -> Any:  # fmt: skip
-        """One array in memory."""
-        return np.concatenate(column)
-
     def name_row(self, block: int, row: int) -> str:
-        """The file, if there is one, and the row in it."""
+        """Return the file, if there is one, and the row in it."""
         return self.parts[block].name_row(row)
 
 
@@ -275,6 +207,15 @@ def check_is_column(values: Any, argument: str) -> None:
     """Refuse what cannot have a value for each row."""
     if not hasattr(values, "__len__") or np.ndim(values) == 0:
         raise ValueError(f"{argument} is {values!r}; give one value for each row of X.")
+
+
+def check_n_values(n_values: int, n_rows: int, argument: str) -> None:
+    """Refuse another number of values than there are rows."""
+    if n_values != n_rows:
+        raise ValueError(
+            f"{argument} has {n_values:,} rows, but X has {n_rows:,}; give one value "
+            "for each row of X."
+        )
 
 
 def _is_name(value: object) -> bool:

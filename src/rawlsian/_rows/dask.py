@@ -1,8 +1,8 @@
-"""Blocks that Dask has: on this machine's threads, or on the workers of a client.
+"""Dask as row source and executor: on this machine, or on the workers of a client.
 
-A pass is one task a block. Rows, groups and labels stay where Dask keeps them; what
-comes back are sums. A block that was lost with a worker is made again by Dask, from
-what it was made of, and comes out the same.
+A pass is one task a block. Rows, groups and labels stay where Dask keeps them; only
+sums come back. Dask computes a block again that was lost with a worker, from its
+source, and gets the same.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import Any
 
 import dask
 import numpy as np
-from scipy.sparse import issparse
 
-from rawlsian._rows.blocks import Blocks, Column, as_floats, check_is_column
-from rawlsian._rows.groups import keep_types, refuse_mask
+from rawlsian._rows.blocks import Blocks, check_is_column, check_n_values
+from rawlsian._rows.executors import Column, Executor
+from rawlsian._rows.groups import keep_types
 
 # Seconds between looks whether there are workers, and how many to wait for one where
 # there is none, unless Dask's configuration has another number under this name.
@@ -38,13 +38,65 @@ class ClusterError(RuntimeError):
     """The Dask cluster could not do the work."""
 
 
+class DaskExecutor(Executor):
+    """Runs functions where Dask keeps the blocks: one task a block."""
+
+    def run(
+        self, function: Callable[..., Any], columns: Sequence[Column], *shared: Any
+    ) -> Iterator[Any]:
+        """Call it where the blocks are, and fetch the results."""
+        return iter(_compute(self.later(function, columns, *shared)))
+
+    def keep(
+        self, function: Callable[..., Any], columns: Sequence[Column], *shared: Any
+    ) -> Column:
+        """Call it where the blocks are, and leave the results there."""
+        with _one_sentence():
+            return list(dask.persist(*self.later(function, columns, *shared)))
+
+    def later(
+        self, function: Callable[..., Any], columns: Sequence[Column], *shared: Any
+    ) -> Column:
+        """Return tasks, which Dask runs on demand."""
+        call = dask.delayed(_call, pure=False, traverse=False)
+        # Sent once, not with every task.
+        same = dask.delayed(shared, pure=False, traverse=False)
+        return [call(function, same, *values) for values in zip(*columns, strict=True)]
+
+    def join(
+        self, column: Column, dtype: Any, lengths: Sequence[int] | None = None,
+        width: int | None = None,
+    ) -> Any:  # fmt: skip
+        """Return a Dask array, chunked as the rows are."""
+        import dask.array as da
+
+        unknown = float("nan")
+        parts = [
+            da.from_delayed(
+                value,
+                (
+                    unknown if lengths is None else lengths[b],
+                    *([] if width is None else [width]),
+                ),
+                dtype,
+            )
+            for b, value in enumerate(column)
+        ]
+        return da.concatenate(parts, allow_unknown_chunksizes=True)
+
+
+def _call(function: Any, shared: tuple[Any, ...], *values: Any) -> Any:
+    """Run one task."""
+    return function(*values, *shared)
+
+
 class DaskBlocks(Blocks):
     """The chunks of a Dask array, or the partitions of a Dask frame.
 
     Attributes
     ----------
     rows : list of Delayed
-        What becomes the rows of each block.
+        Tasks that give the rows of each block.
     """
 
     def __init__(
@@ -53,12 +105,12 @@ class DaskBlocks(Blocks):
         self.rows = list(rows)
         self.n_features = n_features
         self.feature_names = feature_names
-        self.n_blocks = len(self.rows)
+        self.executor = DaskExecutor()
         self._lengths: list[int] | None = None
 
     @classmethod
     def of(cls, X: Any) -> DaskBlocks:
-        """Those of an array of two dimensions, or of a frame of numbers."""
+        """Open an array of two dimensions, or a frame of numbers."""
         if _is_frame(X):
             wrong = [n for n, kind in X.dtypes.items() if not _is_numeric(kind)]
             if wrong:
@@ -83,56 +135,16 @@ class DaskBlocks(Blocks):
             blocks._lengths = [int(n) for n in X.chunks[0]]
         return blocks
 
-    def run(
-        self,
-        function: Callable[..., Any],
-        columns: Sequence[Column],
-        *shared: Any,
-        has_rows: bool = True,
-    ) -> Iterator[Any]:
-        """Call it where the blocks are, and fetch what comes of it."""
-        return iter(_compute(self._tasks(function, columns, shared, has_rows)))
-
-    def keep(
-        self,
-        function: Callable[..., Any],
-        columns: Sequence[Column],
-        *shared: Any,
-        has_rows: bool = True,
-    ) -> Column:
-        """Call it where the blocks are, and leave there what comes of it."""
-        with _one_sentence():
-            tasks = self._tasks(function, columns, shared, has_rows)
-            return list(dask.persist(*tasks))
-
-    def later(
-        self, function: Callable[..., Any], columns: Sequence[Column], *shared: Any
-    ) -> Column:
-        """Call it when Dask is asked for what comes of it."""
-        return self._tasks(function, columns, shared, has_rows=True)
-
-    def _tasks(
-        self,
-        function: Callable[..., Any],
-        columns: Sequence[Column],
-        shared: tuple[Any, ...],
-        has_rows: bool,
-    ) -> list[Any]:
-        call = dask.delayed(_call, pure=False, traverse=False)
-        # Sent once, not with every task.
-        same = dask.delayed(shared, pure=False, traverse=False)
-        return [
-            call(
-                function,
-                same,
-                self.rows[b] if has_rows else None,
-                *(column[b] for column in columns),
-            )
-            for b in range(self.n_blocks)
-        ]
+    def join(
+        self, column: Column, dtype: Any, lengths: Sequence[int] | None = None,
+        width: int | None = None,
+    ) -> Any:  # fmt: skip
+        """Return a Dask array, chunked as the rows are."""
+        lengths = self._lengths if lengths is None else lengths
+        return super().join(column, dtype, lengths, width)
 
     def columns_of(self, values: Any, argument: str) -> Column:
-        """A Dask series, frame or array block by block, or an array that is cut up."""
+        """Return the blocks of a Dask collection, or an array cut as the rows are."""
         if isinstance(values, str):
             raise ValueError(
                 f"{argument} is the text {values!r}; give the column itself, as "
@@ -143,11 +155,7 @@ class DaskBlocks(Blocks):
         check_is_column(values, argument)
         array = getattr(values, "iloc", np.asarray(keep_types(values)))
         lengths = self.lengths
-        if len(values) != sum(lengths):
-            raise ValueError(
-                f"{argument} has {len(values):,} rows, but X has {sum(lengths):,}; "
-                "give one value for each row of X."
-            )
+        check_n_values(len(values), sum(lengths), argument)
         ends = np.cumsum([0, *lengths])
         return [
             dask.delayed(array[start:stop], pure=False, traverse=False)
@@ -159,11 +167,7 @@ class DaskBlocks(Blocks):
         if hasattr(values, "rechunk"):
             chunks: dict[int, Any] = {1: -1} if values.ndim == 2 else {}
             if not np.isnan(values.shape[0]):
-                if values.shape[0] != sum(self.lengths):
-                    raise ValueError(
-                        f"{argument} has {values.shape[0]:,} rows, but X has "
-                        f"{sum(self.lengths):,}; give one value for each row of X."
-                    )
+                check_n_values(values.shape[0], sum(self.lengths), argument)
                 chunks[0] = tuple(self.lengths)
             values = values.rechunk(chunks)
         is_frame = hasattr(values, "npartitions") and hasattr(values, "divisions")
@@ -178,35 +182,13 @@ class DaskBlocks(Blocks):
 
     @property
     def lengths(self) -> list[int]:
-        """Rows of each block, counted if they are not known."""
+        """Number of rows of each block, counted if they are not known."""
         if self._lengths is None:
             self._lengths = list(self.run(len, []))
         return self._lengths
 
-    def join(
-        self, column: Column, dtype: Any, lengths: Sequence[int] | None = None,
-        width: int | None = None,
-    ) -> Any:  # fmt: skip
-        """A Dask array, chunked as the rows are."""
-        import dask.array as da
-
-        lengths = self._lengths if lengths is None else lengths
-        unknown = float("nan")
-        parts = [
-            da.from_delayed(
-                value,
-                (
-                    unknown if lengths is None else lengths[b],
-                    *([] if width is None else [width]),
-                ),
-                dtype,
-            )
-            for b, value in enumerate(column)
-        ]
-        return da.concatenate(parts, allow_unknown_chunksizes=True)
-
     def name_row(self, block: int, row: int) -> str:
-        """The partition, and the row in it."""
+        """Return the partition, and the row in it."""
         return f"row {row:,} of partition {block}"
 
 
@@ -226,17 +208,6 @@ def _delayed_frame(frame: Any) -> Any:
 def _is_numeric(kind: Any) -> bool:
     """Whether a column of a frame holds numbers; pandas has types of its own."""
     return getattr(kind, "kind", "O") in "fiub"
-
-
-def _call(function: Any, shared: tuple[Any, ...], rows: Any, *values: Any) -> Any:
-    """What a task does; rows of a frame become an array here."""
-    if rows is None:
-        return function(*values, *shared)
-    refuse_mask(rows, "X")
-    if issparse(rows):
-        raise ValueError("X is sparse; the blocks of a Dask array must be dense.")
-    array = rows.to_numpy(np.float64) if hasattr(rows, "columns") else rows
-    return function(as_floats(array), *values, *shared)
 
 
 def current_client() -> Any:

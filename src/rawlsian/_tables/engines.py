@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rawlsian._rows.blocks import Blocks, LocalBlocks
+from rawlsian._rows.executors import Executor, ThreadExecutor
 from rawlsian._rows.opening import open_blocks
 from rawlsian._support.files import WriteError
 from rawlsian._support.threads import n_threads
@@ -41,16 +41,13 @@ class Engine(ABC):
     """What runs functions on pieces, and has the rows that come of them."""
 
     name: str
-
-    @abstractmethod
-    def over(self, items: Sequence[Any]) -> Blocks:
-        """Blocks that have no rows, one for each item."""
+    executor: Executor
 
     def run(
         self, function: Callable[..., Any], items: Sequence[Any], *shared: Any
     ) -> Iterator[Any]:
         """``function(item, *shared)`` of each, in their order."""
-        return self.over(items).run(function, [list(items)], *shared, has_rows=False)
+        return self.executor.run(function, [list(items)], *shared)
 
     @abstractmethod
     def encode(
@@ -73,11 +70,7 @@ class LocalEngine(Engine):
 
     def __init__(self, scratch: Any) -> None:
         self.scratch = scratch
-
-    def over(self, items: Sequence[Any]) -> Blocks:
-        """What is run on threads."""
-        nothing: list[Any] = [None] * len(items)
-        return LocalBlocks(nothing, None, 0)
+        self.executor = ThreadExecutor()
 
     def encode(
         self, pieces: Sequence[Piece], lengths: Sequence[int], encoding: Encoding
@@ -129,25 +122,24 @@ class DaskEngine(Engine):
 
     name = "dask"
 
-    def over(self, items: Sequence[Any]) -> Blocks:
-        """What is run on workers."""
-        from rawlsian._rows.dask import DaskBlocks
+    def __init__(self) -> None:
+        from rawlsian._rows.dask import DaskExecutor
 
-        return DaskBlocks([None] * len(items), 0, None)
+        self.executor = DaskExecutor()
 
     def encode(
         self, pieces: Sequence[Piece], lengths: Sequence[int], encoding: Encoding
     ) -> Encoded:
         """Dask arrays with a chunk a piece."""
-        blocks = self.over(pieces)
-        all_three = blocks.keep(encode_piece, [list(pieces)], encoding, has_rows=False)
+        executor = self.executor
+        all_three = executor.keep(encode_piece, [list(pieces)], encoding)
         X, groups, labels = (
-            blocks.keep(itemgetter(j), [all_three], has_rows=False) for j in range(3)
+            executor.keep(itemgetter(j), [all_three]) for j in range(3)
         )
         return Encoded(
-            blocks.join(X, np.float32, lengths, encoding.width),
-            blocks.join(groups, np.int32, lengths),
-            blocks.join(labels, np.int32, lengths),
+            executor.join(X, np.float32, lengths, encoding.width),
+            executor.join(groups, np.int32, lengths),
+            executor.join(labels, np.int32, lengths),
         )
 
     def fetch(self, labels: Any, start: int, stop: int) -> NDArray[np.int32]:

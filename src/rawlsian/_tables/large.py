@@ -153,9 +153,7 @@ def _searched(
     blocks = as_blocks(table.rows.X)
     assert blocks is not None
     column = blocks.columns_of(fair.labels_, "labels")
-    renumbered = blocks.keep(
-        _renumbered, [column], numbers.astype(np.int32), has_rows=False
-    )
+    renumbered = blocks.executor.keep(_renumbered, [column], numbers.astype(np.int32))
     told = table.audit(start, n_bootstrap=0)
     sizes = table.encoding.group_sizes
     utilities = fair.group_utilities_
@@ -198,7 +196,7 @@ def _in_common(
     blocks = as_blocks(table.rows.X)
     assert blocks is not None
     columns = [blocks.columns_of(each, "labels") for each in (labels, others)]
-    parts = blocks.run(_count_pairs, columns, n_clusters, has_rows=False)
+    parts = blocks.executor.run(_count_pairs, columns, n_clusters)
     common: NDArray[np.int64] = np.sum(list(parts), axis=0)
     return common
 

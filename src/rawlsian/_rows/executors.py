@@ -1,0 +1,90 @@
+"""Executors: run a function on each block, on threads or on the workers of a cluster.
+
+A column is a list with one value a block, or a function that reads it, or what stands
+for it on a cluster. Rows, groups, weights and labels are all columns. Results come in
+the order of the blocks, so that whoever adds them up gets the same sum every time.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from rawlsian._support.threads import n_threads
+
+Column = list[Any]
+
+
+class Executor(ABC):
+    """Runs functions on the blocks of columns."""
+
+    @abstractmethod
+    def run(
+        self, function: Callable[..., Any], columns: Sequence[Column], *shared: Any
+    ) -> Iterator[Any]:
+        """Yield ``function(*columns, *shared)`` of each block, in their order."""
+
+    @abstractmethod
+    def keep(
+        self, function: Callable[..., Any], columns: Sequence[Column], *shared: Any
+    ) -> Column:
+        """Return the results as a column, which stays where they were computed."""
+
+    def later(
+        self, function: Callable[..., Any], columns: Sequence[Column], *shared: Any
+    ) -> Column:
+        """Return the results as a column, computed on demand where that is possible."""
+        return self.keep(function, columns, *shared)
+
+    @abstractmethod
+    def join(
+        self, column: Column, dtype: Any, lengths: Sequence[int] | None = None,
+        width: int | None = None,
+    ) -> Any:  # fmt: skip
+        """Return a column as one array, of shape (n_rows,) or (n_rows, width)."""
+
+
+class ThreadExecutor(Executor):
+    """Runs functions on all threads of this machine; columns stay in memory."""
+
+    def run(
+        self, function: Callable[..., Any], columns: Sequence[Column], *shared: Any
+    ) -> Iterator[Any]:
+        """Yield the results; only a few wait to be taken."""
+
+        def call(block: int) -> Any:
+            values = (column[block] for column in columns)
+            read = (value() if callable(value) else value for value in values)
+            return function(*read, *shared)
+
+        width = n_threads()
+        with ThreadPoolExecutor(width) as pool:
+            waiting: deque[Future[Any]] = deque()
+            try:
+                for block in range(len(columns[0])):
+                    waiting.append(pool.submit(call, block))
+                    if len(waiting) > 2 * width:
+                        yield waiting.popleft().result()
+                while waiting:
+                    yield waiting.popleft().result()
+            finally:
+                for future in waiting:
+                    future.cancel()
+
+    def keep(
+        self, function: Callable[..., Any], columns: Sequence[Column], *shared: Any
+    ) -> Column:
+        """Return the results in memory: a column is small beside the rows."""
+        return list(self.run(function, columns, *shared))
+
+    def join(
+        self, column: Column, dtype: Any, lengths: Sequence[int] | None = None,
+        width: int | None = None,
+    ) -> Any:  # fmt: skip
+        """Return one array in memory."""
+        return np.concatenate(column)
