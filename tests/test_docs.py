@@ -61,6 +61,7 @@ def test_commands_print_what_the_page_shows(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     for block in blocks(page, "console"):
+        assert block.startswith("$ "), block
         for command, shown in parts_of(block):
             assert command.startswith("rawlsian ")
             found = printed(command)
