@@ -127,9 +127,10 @@ def _caption(
 ) -> list[str]:
     sentences = []
     if len(pairs) > 1:
+        at_start = "" if page.ways[0].kind == "one" else " at the start"
         sentences.append(
-            f"The horizontal axis is {page.groups[pairs[0][0]]}, the worst-off group "
-            "at the start; the vertical axis is the group in the panel's title."
+            f"The horizontal axis is {page.groups[pairs[0][0]]}, the worst-off group"
+            f"{at_start}; the vertical axis is the group in the panel's title."
         )
     if n_cloud > n_drawn:
         sentences.append(

@@ -330,8 +330,8 @@ def _how_many(results: dict[str, Any]) -> str:
     left_out = n - n_started
     without = f" In {left_out} more samples, no run has {MINORITY} as the LAG."
     return (
-        f"In each of {n_started} sample{'s' * (n_started > 1)}, traversals start from "
-        f"the utilitarian point of the runs{_filter_text(results)}."
+        f"Traversals start from the utilitarian point of the runs"
+        f"{_filter_text(results)}, in {n_started} sample{'s' * (n_started > 1)}."
         f"{without * (left_out > 0)}"
     )
 
@@ -372,9 +372,11 @@ def _caution(results: dict[str, Any]) -> str:
     if config["clusters"] != 5:
         cautions.append(f"the paper has 5 clusters, this study {config['clusters']}")
     if config["samples"] < 10:
-        cautions.append(f"there are only {config['samples']} samples")
+        n = config["samples"]
+        cautions.append(f"the study has only {n} sample{'s' * (n > 1)}")
     if config["runs"] < 1000:
-        cautions.append(f"there are only {config['runs']} runs a sample")
+        n = config["runs"]
+        cautions.append(f"k-means ran only {n} time{'s' * (n > 1)} per sample")
     return f"\n**Caution: {', and '.join(cautions)}.**\n" if cautions else ""
 
 
