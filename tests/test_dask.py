@@ -12,7 +12,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from distributed import Client, LocalCluster, get_worker
+from distributed import Client, get_worker
 from sklearn.cluster import KMeans
 
 from rawlsian import (
@@ -28,6 +28,7 @@ from rawlsian import (
     traverse,
 )
 from rawlsian._rows import dask as rawlsian_dask
+from support.clusters import worker_processes
 from support.people import people
 
 # A connection that is closed while a worker is killed, and ports that are taken.
@@ -42,10 +43,7 @@ FEW = {"n_init": 2, "n_crossings": 0, "random_state": 0}
 
 @pytest.fixture(scope="module")
 def cluster():
-    """Two worker processes, as many machines would be."""
-    with LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None, processes=True
-    ) as cluster:
+    with worker_processes() as cluster:
         yield cluster
 
 
@@ -264,9 +262,7 @@ def doomed():
     """A client of two worker processes of its own, which a test may kill."""
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 1}),
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, processes=True
-        ) as cluster,
+        worker_processes() as cluster,
         Client(cluster) as client,
     ):
         yield client
@@ -299,9 +295,7 @@ def test_a_fit_whose_workers_are_all_gone_says_so():
     X, groups = people(N_ROWS)
     with (
         dask.config.set({"rawlsian.no-workers-timeout": 1}),
-        LocalCluster(
-            n_workers=1, threads_per_worker=1, dashboard_address=None, processes=True
-        ) as cluster,
+        worker_processes(1) as cluster,
         Client(cluster) as client,
     ):
 
@@ -321,8 +315,7 @@ def test_a_fit_whose_workers_are_all_gone_says_so():
 
 def test_a_fit_whose_scheduler_is_gone_says_so():
     X, groups = people(N_ROWS)
-    cluster = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None)
-    with Client(cluster):
+    with worker_processes(1) as cluster, Client(cluster):
 
         def leave(step):
             if isinstance(step, PassStep) and step.n_passes == 3:

@@ -22,6 +22,7 @@ from rawlsian._tables.errors import TableError
 from rawlsian._tables.folder import names_of
 from rawlsian.cli import app
 from rawlsian.cli.common import Screen
+from support.clusters import forked_workers
 
 ASK = ("--sensitive", "sex", "--clusters", 3)
 FREE = ("--method", "kmeans-free")
@@ -680,7 +681,7 @@ def test_ctrl_c_on_the_way_keeps_what_was_reached(tmp_path, parts, monkeypatch, 
 def scheduler():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_engines, "n_threads", lambda: 2)
-        with _engines._out_of_reach_of_ctrl_c():
+        with forked_workers(), _engines._out_of_reach_of_ctrl_c():
             cluster = _engines._local_cluster()
     with cluster:
         yield cluster.scheduler_address
