@@ -20,11 +20,9 @@ from rawlsian import (
     PassStep,
     RawlsianKMeans,
     RawlsianPostprocessor,
-    StudyConfig,
     audit,
     kmeans_restarts,
     open_blocks,
-    run_study,
     traverse,
 )
 from rawlsian._rows import dask as rawlsian_dask
@@ -369,17 +367,3 @@ def test_restarts_run_on_the_workers_of_a_client(client):
     assert (there.utilities == here.utilities).all()
     assert (there.n_iter == here.n_iter).all()
     assert (there.labels(5) == here.labels(5)).all()
-
-
-def test_the_study_runs_its_samples_on_the_workers_of_a_client(client):
-    config = StudyConfig(samples=1, runs=20, clusters=2)
-    here = run_study(config)
-    with joblib.parallel_config(backend="dask"):
-        there = run_study(config)
-    assert without_seconds(there) == without_seconds(here)
-
-
-def without_seconds(value):
-    if isinstance(value, dict):
-        return {k: without_seconds(v) for k, v in value.items() if k != "seconds"}
-    return [without_seconds(v) for v in value] if isinstance(value, list) else value

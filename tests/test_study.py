@@ -9,9 +9,11 @@ import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+import joblib
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from distributed import Client
 from hypothesis import assume, given, settings
 from typer.testing import CliRunner
 
@@ -33,9 +35,11 @@ from rawlsian.study import (
     stages as _stages,
 )
 from support.cases import NICE, cases, make_case
+from support.clusters import worker_processes
 
 ROOT = Path(__file__).parent.parent
-QUICK = ["study", "--runs", "300", "--samples", "3"]
+SMALLEST = StudyConfig(runs=1, samples=1, clusters=2)
+QUICK = ["study", "--runs", "300", "--samples", "2"]
 
 
 @pytest.fixture(scope="session")
@@ -78,7 +82,7 @@ def test_results_have_everything_that_is_promised(results):
         assert existence[name]["Female"] < existence[name]["Male"]
     assert len(existence["points"]["Female"]) == 300
     assert [t["operator"] for t in results["traversals"]] == list(_stages.OPERATORS)
-    assert len(results["samples"]["rows"]) == 3
+    assert len(results["samples"]["rows"]) == 2
 
 
 def test_a_traversal_is_told_from_start_to_end(results):
@@ -115,7 +119,7 @@ def test_what_it_says_of_a_sample_can_be_had_from_the_library(results):
 def test_beyond_the_paper_each_method_is_compared_with_both_bounds(results):
     beyond = results["beyond"]
 
-    assert len(beyond["rows"]) == 3
+    assert len(beyond["rows"]) == 2
     for row in beyond["rows"]:
         ends = row["methods"]
         assert list(ends) == beyond["methods"]
@@ -284,17 +288,37 @@ def test_ctrl_c_is_told_in_one_line(tmp_path, monkeypatch):
     assert json.loads((tmp_path / "results.json").read_text())["dataset"]
 
 
-def test_where_the_filter_lets_no_run_through_it_goes_on_without(tmp_path):
-    # A single run on a single sample: Male is the LAG.
-    results = run_study(StudyConfig(runs=1, samples=1, clusters=2), tmp_path)
+@pytest.fixture(scope="module")
+def smallest(tmp_path_factory):
+    """The folder of a single run on a single sample, and its results."""
+    folder = tmp_path_factory.mktemp("smallest")
+    return folder, run_study(SMALLEST, folder)
 
-    assert results["existence"]["lag_runs"] == 0
+
+def test_where_the_filter_lets_no_run_through_it_goes_on_without(smallest):
+    folder, results = smallest
+
+    assert results["existence"]["lag_runs"] == 0  # Male is the LAG
     assert results["existence"]["filter"] == "unfiltered"
     assert results["samples"]["rows"][0]["filtered"] is None
     assert len(results["traversals"]) == 4
-    assert "filter lets nothing through" in (tmp_path / "report.md").read_text()
-    assert len(list((tmp_path / "figures").iterdir())) == 12
+    assert "filter lets nothing through" in (folder / "report.md").read_text()
+    assert len(list((folder / "figures").iterdir())) == 12
     assert results["beyond"]["rows"][0]["start"] == "unfiltered"
+
+
+# A connection that is closed, and ports that are taken.
+@pytest.mark.filterwarnings("ignore:Port .* is already in use")
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_samples_run_on_the_workers_of_a_dask_client(smallest):
+    with (
+        worker_processes() as cluster,
+        Client(cluster),
+        joblib.parallel_config(backend="dask"),
+    ):
+        there = run_study(SMALLEST)
+
+    assert without_seconds(there) == without_seconds(smallest[1])
 
 
 # --- Wrong use ---
