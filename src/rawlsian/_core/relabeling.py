@@ -13,10 +13,10 @@ def renumbering(
     labels: NDArray[Any],
     others: NDArray[Any],
     n_clusters: int,
-    counts: NDArray[np.bool_] | None = None,
+    has_weight: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.intp]:
     """A new number for each cluster, so that labels differ from others in few rows."""
     pairs = labels.astype(np.int64) * n_clusters + others
-    common = np.bincount(pairs, counts, n_clusters**2)
+    common = np.bincount(pairs, has_weight, n_clusters**2)
     _, numbers = linear_sum_assignment(-common.reshape(n_clusters, n_clusters))
     return np.asarray(numbers)

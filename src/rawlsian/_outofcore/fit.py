@@ -119,11 +119,11 @@ def _fair_centers(
     group_sizes: NDArray[np.float64], sums: Sums, centers: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Leximin-best centers for the partition of these sums, and lambda."""
-    sizes = rounded(sums.counts).T
+    counts = rounded(sums.counts).T
     totals = rounded(sums.sums).transpose(1, 0, 2)
     squares = rounded(sums.squares).T
-    moved = leximin_of_sums(group_sizes, sizes, totals, squares, centers)
-    lam = fair_weights_of_sums(group_sizes, sizes, totals, squares.sum(axis=1))
+    moved = leximin_of_sums(group_sizes, counts, totals, squares, centers)
+    lam = fair_weights_of_sums(group_sizes, counts, totals, squares.sum(axis=1))
     return moved, lam
 
 

@@ -43,50 +43,51 @@ def is_leximin_better(costs, others, tolerance):
 
 
 @njit
-def describe_cluster(c, counts, sums, mass, norms, dots, parts):
+def describe_cluster(c, counts, sums, mass, mean_norms, mean_dots, parts):
     """With the mean m: N, m.m, m.S[g] and the part -2 m.S[g] + n[g] m.m of the cost.
 
-    OUT: mass, norms, dots, parts, all of cluster c.
+    OUT: mass, mean_norms, mean_dots, parts, all of cluster c.
     """
     n_features, _, n_groups = sums.shape
-    mass[c] = norms[c] = 0.0
+    mass[c] = mean_norms[c] = 0.0
     for g in range(n_groups):
         mass[c] += counts[c, g]
-        dots[c, g] = 0.0
+        mean_dots[c, g] = 0.0
     for j in range(n_features):
         mean = 0.0
         for g in range(n_groups):
             mean += sums[j, c, g]
         mean /= mass[c]
-        norms[c] += mean * mean
+        mean_norms[c] += mean * mean
         for g in range(n_groups):
-            dots[c, g] += mean * sums[j, c, g]
+            mean_dots[c, g] += mean * sums[j, c, g]
     for g in range(n_groups):
-        parts[c, g] = -2.0 * dots[c, g] + counts[c, g] * norms[c]
+        parts[c, g] = -2.0 * mean_dots[c, g] + counts[c, g] * mean_norms[c]
 
 
 @njit
 def add_change(
-    c, weight, norm, group, products, counts, mass, norms, dots, parts, sizes, costs
-):
+    c, weight, norm, group, products, counts, mass, mean_norms, mean_dots, parts,
+    group_sizes, costs,
+):  # fmt: skip
     """Mean group costs after a row enters c, or leaves it with a negative weight.
 
     IN: products[c, g] = x.S[g] of the row.  OUT: costs.
     """
-    n_groups = len(sizes)
+    n_groups = len(group_sizes)
     product = 0.0
     for g in range(n_groups):
         product += products[c, g]
     left = mass[c] + weight
-    whole = norms[c] * mass[c] ** 2 + 2.0 * weight * product + weight**2 * norm
+    whole = mean_norms[c] * mass[c] ** 2 + 2.0 * weight * product + weight**2 * norm
     mean_norm = whole / left**2
     for g in range(n_groups):
-        dot, count = dots[c, g] * mass[c] + weight * products[c, g], counts[c, g]
+        dot, count = mean_dots[c, g] * mass[c] + weight * products[c, g], counts[c, g]
         if g == group:
             dot += weight * (product + weight * norm)
             count += weight
         part = -2.0 * dot / left + count * mean_norm
-        costs[g] += (part - parts[c, g]) / sizes[g]
+        costs[g] += (part - parts[c, g]) / group_sizes[g]
 
 
 @njit
@@ -102,13 +103,13 @@ def shift_row(ends, columns, values, i, c, group, weight, counts, sums):
 
 @njit
 def sweep(
-    ends, columns, values, norms_of_rows, weights, groups, sizes, temperature,
-    tolerance, labels, members, counts, sums, mass, norms, dots, parts, costs,
+    ends, columns, values, norms, weights, groups, group_sizes, temperature,
+    tolerance, labels, members, counts, sums, mass, mean_norms, mean_dots, parts, costs,
 ):  # fmt: skip
     """Offer every row its best cluster once; returns how many were moved.
 
-    OUT: labels, members, counts, sums, mass, norms, dots, parts; costs, the mean
-    costs of the groups.
+    OUT: labels, members, counts, sums, mass, mean_norms, mean_dots, parts; costs, the
+    mean costs of the groups.
     """
     _, n_clusters, n_groups = sums.shape
     products = np.empty((n_clusters, n_groups))
@@ -124,9 +125,9 @@ def sweep(
             for c in range(n_clusters):
                 for g in range(n_groups):
                     products[c, g] += value * sums[j, c, g]
-        statistics = (products, counts, mass, norms, dots, parts, sizes)
+        statistics = (products, counts, mass, mean_norms, mean_dots, parts, group_sizes)
         left[:] = costs
-        add_change(source, -weight, norms_of_rows[i], group, *statistics, left)
+        add_change(source, -weight, norms[i], group, *statistics, left)
         target, best[:], lowest = source, costs, np.inf
         if temperature > 0.0:
             lowest = soft_maximum(costs, temperature)
@@ -134,7 +135,7 @@ def sweep(
             if c == source:
                 continue
             after[:] = left
-            add_change(c, weight, norms_of_rows[i], group, *statistics, after)
+            add_change(c, weight, norms[i], group, *statistics, after)
             if temperature > 0.0:
                 value = soft_maximum(after, temperature)
                 is_better = value < lowest - tolerance
@@ -147,8 +148,8 @@ def sweep(
             continue
         shift_row(ends, columns, values, i, source, group, -weight, counts, sums)
         shift_row(ends, columns, values, i, target, group, weight, counts, sums)
-        describe_cluster(source, counts, sums, mass, norms, dots, parts)
-        describe_cluster(target, counts, sums, mass, norms, dots, parts)
+        describe_cluster(source, counts, sums, mass, mean_norms, mean_dots, parts)
+        describe_cluster(target, counts, sums, mass, mean_norms, mean_dots, parts)
         labels[i], costs[:] = target, best
         members[source] -= 1
         members[target] += 1
@@ -158,8 +159,8 @@ def sweep(
 
 @njit
 def improve(
-    ends, columns, values, weights, groups, sizes, n_clusters, n_features, temperatures,
-    max_sweeps, least_gain, tolerance, labels,
+    ends, columns, values, weights, groups, group_sizes, n_clusters, n_features,
+    temperatures, max_sweeps, least_gain, tolerance, labels,
 ):  # fmt: skip
     """Move rows until none is better off elsewhere, at each of the temperatures.
 
@@ -167,13 +168,13 @@ def improve(
     where a sweep lowers the largest cost by less than least_gain, if that is above 0.
     No cluster is emptied; rows without weight stay.  IN and OUT: labels.
     """
-    n_samples, n_groups = len(weights), len(sizes)
-    norms_of_rows, squares = np.zeros(n_samples), np.zeros(n_groups)
+    n_samples, n_groups = len(weights), len(group_sizes)
+    norms, squares = np.zeros(n_samples), np.zeros(n_groups)
     members = np.zeros(n_clusters, np.int64)
     counts = np.zeros((n_clusters, n_groups))
     sums = np.zeros((n_features, n_clusters, n_groups))  # inner loops run along it
-    mass, norms = np.zeros(n_clusters), np.zeros(n_clusters)
-    dots, parts = np.zeros_like(counts), np.zeros_like(counts)
+    mass, mean_norms = np.zeros(n_clusters), np.zeros(n_clusters)
+    mean_dots, parts = np.zeros_like(counts), np.zeros_like(counts)
     costs = np.empty(n_groups)
     for i in range(n_samples):
         members[labels[i]] += weights[i] > 0.0
@@ -181,21 +182,21 @@ def improve(
             ends, columns, values, i, labels[i], groups[i], weights[i], counts, sums
         )
         for entry in range(ends[i], ends[i + 1]):
-            norms_of_rows[i] += values[entry] ** 2
-        squares[groups[i]] += weights[i] * norms_of_rows[i]
+            norms[i] += values[entry] ** 2
+        squares[groups[i]] += weights[i] * norms[i]
     for c in range(n_clusters):
-        describe_cluster(c, counts, sums, mass, norms, dots, parts)
+        describe_cluster(c, counts, sums, mass, mean_norms, mean_dots, parts)
     for temperature in temperatures:
         # At 0 it ends by itself: every move is better in the leximin order.
         n_sweeps = max_sweeps if temperature > 0.0 else 1_000_000
         for _ in range(n_sweeps):
             for g in range(n_groups):
-                costs[g] = (squares[g] + parts[:, g].sum()) / sizes[g]
+                costs[g] = (squares[g] + parts[:, g].sum()) / group_sizes[g]
             largest = costs.max()
             n_moved = sweep(
-                ends, columns, values, norms_of_rows, weights, groups, sizes,
-                temperature, tolerance, labels, members, counts, sums, mass, norms,
-                dots, parts, costs,
+                ends, columns, values, norms, weights, groups, group_sizes,
+                temperature, tolerance, labels, members, counts, sums, mass, mean_norms,
+                mean_dots, parts, costs,
             )  # fmt: skip
             if n_moved <= (SETTLED * n_samples if temperature > 0.0 else 0):
                 break

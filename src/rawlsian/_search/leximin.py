@@ -83,43 +83,43 @@ def leximin_centers(
 
 def leximin_of_sums(
     group_sizes: NDArray[np.float64],
-    sizes: NDArray[np.float64],
+    counts: NDArray[np.float64],
     sums: NDArray[np.float64],
     squares: NDArray[np.float64],
     centers: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """The same of weights, sums of rows and of squared norms, by group and cluster."""
-    n_groups, n_clusters = sizes.shape
+    n_groups, n_clusters = counts.shape
     found = centers.copy()
     spent = np.zeros(n_groups)  # what groups cost where centers are fixed
-    waiting = _separate(sizes, np.arange(n_groups), np.arange(n_clusters))
+    waiting = _separate(counts, np.arange(n_groups), np.arange(n_clusters))
     while waiting:
         groups, clusters = waiting.pop()
         here = np.ix_(groups, clusters)
         weights = fair_weights_of_sums(
-            group_sizes[groups], sizes[here], sums[here],
+            group_sizes[groups], counts[here], sums[here],
             spent[groups] + squares[here].sum(axis=1),
         )  # fmt: skip
         pull = weights / group_sizes[groups]
         has_weight = weights > NO_WEIGHT
-        is_fixed = sizes[here][has_weight].sum(axis=0) > 0
+        is_fixed = counts[here][has_weight].sum(axis=0) > 0
         for c in clusters[is_fixed]:
-            mass = pull @ sizes[groups, c]
+            mass = pull @ counts[groups, c]
             found[c] = pull @ sums[groups, c] / mass
             norm = found[c] @ found[c]
-            spent += squares[:, c] - 2 * sums[:, c] @ found[c] + sizes[:, c] * norm
-        waiting += _separate(sizes, groups[~has_weight], clusters[~is_fixed])
+            spent += squares[:, c] - 2 * sums[:, c] @ found[c] + counts[:, c] * norm
+        waiting += _separate(counts, groups[~has_weight], clusters[~is_fixed])
     return found
 
 
 def _separate(
-    sizes: NDArray[np.float64], groups: NDArray[np.int64], clusters: NDArray[np.int64]
+    counts: NDArray[np.float64], groups: NDArray[np.int64], clusters: NDArray[np.int64]
 ) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Groups that share clusters, with these; what one set does, no other notices.
 
     Together they would be made level with each other, where some could be better off.
     """
-    shares = sizes[np.ix_(groups, clusters)] > 0
+    shares = counts[np.ix_(groups, clusters)] > 0
     n_groups, n_clusters = shares.shape
     links = np.zeros((n_groups + n_clusters,) * 2)
     links[:n_groups, n_groups:] = shares
@@ -150,7 +150,7 @@ def _statistics(
 
 def fair_weights_of_sums(
     group_sizes: NDArray[np.float64],
-    sizes: NDArray[np.float64],
+    counts: NDArray[np.float64],
     sums: NDArray[np.float64],
     squares: NDArray[np.float64],
 ) -> NDArray[np.float64]:
@@ -158,5 +158,5 @@ def fair_weights_of_sums(
     n_groups = len(group_sizes)
     dots = np.einsum("gcj,hcj->ghc", sums, sums)
     weights, costs = np.full(n_groups, 1 / n_groups), np.empty(n_groups)
-    lloyd.fair_weights(0, 1, group_sizes, squares, sizes.ravel(), dots, weights, costs)
+    lloyd.fair_weights(0, 1, group_sizes, squares, counts.ravel(), dots, weights, costs)
     return weights

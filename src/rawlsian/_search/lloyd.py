@@ -66,14 +66,14 @@ def nearest_centers(
 @njit
 def assign_rows(
     shared, ends, columns, values, weights, groups, half_norms, centers,
-    labels, members, sizes, sums, n_changed,
+    labels, members, counts, sums, n_changed,
 ):  # fmt: skip
     """Put each row in its nearest cluster, in every slot, and keep the sums up.
 
     A label of -1 says that the row is in no cluster yet. Members (a count of rows),
-    sizes (of their weights) and sums are kept by group: lanes of group g begin at
+    counts (of their weights) and sums are kept by group: lanes of group g begin at
     g n_lanes. Where the last member leaves, nothing is left of rounding.
-    OUT: labels, members, sizes, sums; n_changed, how many rows changed in each slot.
+    OUT: labels, members, counts, sums; n_changed, how many rows changed in each slot.
     """
     n_lanes, n_slots = half_norms.shape[0], n_changed.shape[0]
     most_entries = 0
@@ -97,23 +97,23 @@ def assign_rows(
             # Unsigned, or each use would look whether it counts from the end.
             enter = np.uint64(first + new * n_slots + slot)
             members[enter] += 1
-            sizes[enter] += weight
+            counts[enter] += weight
             for entry in range(ends[i], ends[i + 1]):
                 sums[columns[entry], enter] += weight * values[entry]
             if old < 0:
                 continue
             leave = np.uint64(first + old * n_slots + slot)
             members[leave] -= 1
-            sizes[leave] -= weight
+            counts[leave] -= weight
             for entry in range(ends[i], ends[i + 1]):
                 sums[columns[entry], leave] -= weight * values[entry]
             if members[leave] == 0:
-                sizes[leave] = 0.0
+                counts[leave] = 0.0
                 sums[:, leave] = 0.0
 
 
 @njit
-def place_centers(sizes, sums, half_norms, centers):
+def place_centers(counts, sums, half_norms, centers):
     """Move the centers to the means of their clusters; NaN for an empty one.
 
     OUT: half_norms, centers.
@@ -122,7 +122,7 @@ def place_centers(sizes, sums, half_norms, centers):
     half_norms[:] = 0.0
     for j in range(n_features):
         for lane in range(n_lanes):
-            mean = sums[j, lane] / sizes[lane]
+            mean = sums[j, lane] / counts[lane]
             centers[j, lane] = mean
             half_norms[lane] += 0.5 * mean * mean
 
@@ -130,17 +130,17 @@ def place_centers(sizes, sums, half_norms, centers):
 @njit
 def start_run(
     ends, columns, values, starts, given, run, slot,
-    labels, members, sizes, sums, half_norms, centers,
+    labels, members, counts, sums, half_norms, centers,
 ):  # fmt: skip
     """Put the initial centers of a run and no row into a slot.
 
     They are given[run], or the rows starts[run] where none are given.
-    OUT: labels, members, sizes, sums, half_norms, centers, all of this slot.
+    OUT: labels, members, counts, sums, half_norms, centers, all of this slot.
     """
     n_features, n_slots = centers.shape[0], labels.shape[1]
     labels[:, slot] = -1
-    for lane in range(slot, sizes.shape[0], n_slots):
-        members[lane], sizes[lane] = 0, 0.0
+    for lane in range(slot, counts.shape[0], n_slots):
+        members[lane], counts[lane] = 0, 0.0
         for j in range(n_features):
             sums[j, lane] = 0.0
     for c in range(starts.shape[1]):
@@ -174,7 +174,7 @@ def squared_distances(ends, columns, values, labels, slot, centers):
 
 
 @njit
-def fill_empty(ends, columns, values, labels, slot, sizes, sums, centers, half_norms,
+def fill_empty(ends, columns, values, labels, slot, counts, sums, centers, half_norms,
                means):  # fmt: skip
     """Place the centers of a slot in which a cluster is empty, as scikit-learn does.
 
@@ -184,24 +184,24 @@ def fill_empty(ends, columns, values, labels, slot, sizes, sums, centers, half_n
     IN: centers, from which the labels come. OUT: half_norms, means of this slot.
     """
     n_slots = labels.shape[1]
-    lanes = np.arange(slot, sizes.shape[0], n_slots)
-    lent_sizes, lent_sums = sizes[lanes], sums[:, lanes]
+    lanes = np.arange(slot, counts.shape[0], n_slots)
+    lent_counts, lent_sums = counts[lanes], sums[:, lanes]
     distances = squared_distances(ends, columns, values, labels, slot, centers)
     if distances.max() > 0.0:
-        for c in np.flatnonzero(lent_sizes == 0.0):
+        for c in np.flatnonzero(lent_counts == 0.0):
             far = np.argmax(distances)
             distances[far] = -1.0
             source = labels[far, slot]
-            lent_sizes[c] += 1.0
-            lent_sizes[source] -= 1.0
+            lent_counts[c] += 1.0
+            lent_counts[source] -= 1.0
             for entry in range(ends[far], ends[far + 1]):
                 lent_sums[columns[entry], c] += values[entry]
                 lent_sums[columns[entry], source] -= values[entry]
     for c in range(lanes.shape[0]):
-        source = c if lent_sizes[c] > 0.0 else np.argmax(lent_sizes)
+        source = c if lent_counts[c] > 0.0 else np.argmax(lent_counts)
         half_norms[lanes[c]] = 0.0
         for j in range(means.shape[0]):
-            mean = lent_sums[j, source] / lent_sizes[source]
+            mean = lent_sums[j, source] / lent_counts[source]
             means[j, lanes[c]] = mean
             half_norms[lanes[c]] += 0.5 * mean * mean
 
@@ -228,11 +228,11 @@ def mean_costs(ends, columns, values, norms, groups, labels, counts, sums, costs
     costs[run] = squares
     for j in range(n_features):
         for c in range(n_clusters):
-            size = total = 0.0
+            mass = total = 0.0
             for g in range(n_groups):
-                size += counts[c, g]
+                mass += counts[c, g]
                 total += sums[j, c, g]
-            mean = total / size if size > 0.0 else 0.0
+            mean = total / mass if mass > 0.0 else 0.0
             means[j, c] = mean
             for g in range(n_groups):
                 costs[run, g] += mean * (counts[c, g] * mean - 2.0 * sums[j, c, g])
@@ -261,47 +261,49 @@ def kmeans_runs(
     entries = (ends, columns, values)
     n_lanes = n_clusters * n_slots
     labels, n_changed = np.empty((last.shape[0], n_slots), np.int32), np.empty(n_slots)
-    sizes, sums = np.empty(n_lanes), np.empty((n_features, n_lanes))
+    counts, sums = np.empty(n_lanes), np.empty((n_features, n_lanes))
     members = np.empty(n_lanes, np.int64)
     half_norms, means = np.empty(n_lanes), np.empty((n_features, n_lanes))
     centers = np.empty_like(means)
-    counts = np.empty((n_clusters, costs.shape[1]))
+    group_counts = np.empty((n_clusters, costs.shape[1]))
     group_sums = np.empty((n_features, n_clusters, costs.shape[1]))
     weights, one_group = np.ones(last.shape[0]), np.zeros(last.shape[0], np.int32)
     running, age = np.arange(n_slots), np.zeros(n_slots, np.int64)
     for slot in range(n_slots):
         start_run(
             *entries, starts, given, slot, slot,
-            labels, members, sizes, sums, half_norms, centers,
+            labels, members, counts, sums, half_norms, centers,
         )  # fmt: skip
     n_started, n_ended = n_slots, 0
     while n_ended < n_runs:
         assign_rows(
             shared, *entries, weights, one_group, half_norms, centers,
-            labels, members, sizes, sums, n_changed,
+            labels, members, counts, sums, n_changed,
         )  # fmt: skip
-        place_centers(sizes, sums, half_norms, means)
+        place_centers(counts, sums, half_norms, means)
         for slot in range(n_slots):
             run = running[slot]
             age[slot] += 1
             if run < 0:
                 continue
             if n_changed[slot] > 0 and age[slot] <= max_iter:
-                if sizes[slot::n_slots].min() == 0.0:
+                if counts[slot::n_slots].min() == 0.0:
                     fill_empty(
-                        *entries, labels, slot, sizes, sums, centers, half_norms, means
+                        *entries, labels, slot, counts, sums, centers, half_norms, means
                     )
                 continue
             n_ended += 1
             n_iter[run] = min(age[slot], max_iter)
             for i in range(last.shape[0]):
                 last[i] = labels[i, slot]
-            mean_costs(*entries, norms, groups, last, counts, group_sums, costs, run)
+            mean_costs(
+                *entries, norms, groups, last, group_counts, group_sums, costs, run
+            )
             running[slot], age[slot] = -1, 0
             if n_started < n_runs:
                 start_run(
                     *entries, starts, given, n_started, slot,
-                    labels, members, sizes, sums, half_norms, means,
+                    labels, members, counts, sums, half_norms, means,
                 )  # fmt: skip
                 running[slot] = n_started
                 n_started += 1
@@ -330,7 +332,9 @@ def multiply_sums(sums, dots):
 
 
 @njit
-def group_costs(group_weights, slot, n_slots, group_sizes, squares, sizes, dots, costs):
+def group_costs(
+    group_weights, slot, n_slots, group_sizes, squares, counts, dots, costs
+):
     """Mean cost of each group at the centers of these group weights.
 
     With z = sum_g a_g S_g / sum_g a_g n_g, a = lambda / N, the cost of g in a cluster
@@ -342,7 +346,7 @@ def group_costs(group_weights, slot, n_slots, group_sizes, squares, sizes, dots,
     for lane in range(slot, n_lanes, n_slots):
         mass = norm = 0.0
         for g in range(n_groups):
-            mass += group_weights[g] / group_sizes[g] * sizes[g * n_lanes + lane]
+            mass += group_weights[g] / group_sizes[g] * counts[g * n_lanes + lane]
         if mass <= 0.0:
             continue
         for g in range(n_groups):
@@ -353,15 +357,16 @@ def group_costs(group_weights, slot, n_slots, group_sizes, squares, sizes, dots,
             norm += group_weights[g] / group_sizes[g] * dot
             costs[g] -= 2.0 * dot / mass
         for g in range(n_groups):
-            costs[g] += sizes[g * n_lanes + lane] * norm / (mass * mass)
+            costs[g] += counts[g * n_lanes + lane] * norm / (mass * mass)
     for g in range(n_groups):
         costs[g] = max(costs[g] / group_sizes[g], 0.0)  # rounding can leave -1e-16
 
 
 @njit
 def shift_weight(
-    giver, taker, slot, n_slots, group_sizes, squares, sizes, dots, group_weights, costs
-):
+    giver, taker, slot, n_slots, group_sizes, squares, counts, dots, group_weights,
+    costs,
+):  # fmt: skip
     """Move weight from one group to another until their costs are equal.
 
     The taker costs more. The difference falls as weight moves, so it is a search for
@@ -379,7 +384,7 @@ def shift_weight(
             at = 0.5 * (low + high)
         group_weights[taker], group_weights[giver] = at, whole - at
         group_costs(
-            group_weights, slot, n_slots, group_sizes, squares, sizes, dots, costs
+            group_weights, slot, n_slots, group_sizes, squares, counts, dots, costs
         )
         difference = costs[taker] - costs[giver]
         if abs(difference) <= FAIR_TOLERANCE * costs[taker] or high - low < 1e-15:
@@ -408,7 +413,7 @@ def spread_of_costs(group_weights, costs):
 
 
 @njit
-def cost_slopes(group_weights, slot, n_slots, group_sizes, sizes, dots, slopes):
+def cost_slopes(group_weights, slot, n_slots, group_sizes, counts, dots, slopes):
     """slopes[g, h]: by how much the mean cost of g changes with the weight of h.
 
     With v_g = S_g - n_g z and the mass M of a cluster that is the sum over clusters
@@ -420,7 +425,7 @@ def cost_slopes(group_weights, slot, n_slots, group_sizes, sizes, dots, slopes):
     for lane in range(slot, n_lanes, n_slots):
         mass = norm = 0.0
         for g in range(n_groups):
-            mass += group_weights[g] / group_sizes[g] * sizes[g * n_lanes + lane]
+            mass += group_weights[g] / group_sizes[g] * counts[g * n_lanes + lane]
         if mass <= 0.0:
             continue
         for g in range(n_groups):
@@ -431,7 +436,7 @@ def cost_slopes(group_weights, slot, n_slots, group_sizes, sizes, dots, slopes):
             norm += group_weights[g] / group_sizes[g] * toward[g] / mass
         for g in range(n_groups):
             for h in range(n_groups):
-                n_g, n_h = sizes[g * n_lanes + lane], sizes[h * n_lanes + lane]
+                n_g, n_h = counts[g * n_lanes + lane], counts[h * n_lanes + lane]
                 product = dots[max(g, h), min(g, h), lane] + n_g * n_h * norm
                 product -= n_g * toward[h] + n_h * toward[g]
                 slopes[g, h] -= 2.0 * product / (mass * group_sizes[g] * group_sizes[h])
@@ -462,7 +467,7 @@ def solve(matrix, right):
 
 @njit
 def balance_weights(
-    slot, n_slots, group_sizes, squares, sizes, dots, group_weights, costs
+    slot, n_slots, group_sizes, squares, counts, dots, group_weights, costs
 ):
     """One step of Newton's method for the groups with some weight to cost the same.
 
@@ -473,7 +478,7 @@ def balance_weights(
     support = np.flatnonzero(group_weights > 2.0 * LEAST_WEIGHT)
     n = len(support)
     slopes = np.empty((n_groups, n_groups))
-    cost_slopes(group_weights, slot, n_slots, group_sizes, sizes, dots, slopes)
+    cost_slopes(group_weights, slot, n_slots, group_sizes, counts, dots, slopes)
     matrix, step = np.zeros((n + 1, n + 1)), np.zeros(n + 1)
     for a in range(n):
         for b in range(n):
@@ -489,18 +494,18 @@ def balance_weights(
         for a in range(n):
             group_weights[support[a]] = weights[support[a]] + share * step[a]
         group_costs(
-            group_weights, slot, n_slots, group_sizes, squares, sizes, dots, costs
+            group_weights, slot, n_slots, group_sizes, squares, counts, dots, costs
         )
         if spread_of_costs(group_weights, costs) < before:
             return
         share *= 0.5
     group_weights[:] = weights
-    group_costs(group_weights, slot, n_slots, group_sizes, squares, sizes, dots, costs)
+    group_costs(group_weights, slot, n_slots, group_sizes, squares, counts, dots, costs)
 
 
 @njit
 def fair_weights(
-    slot, n_slots, group_sizes, squares, sizes, dots, group_weights, costs
+    slot, n_slots, group_sizes, squares, counts, dots, group_weights, costs
 ):
     """Group weights whose centers make the largest mean cost least.
 
@@ -511,7 +516,7 @@ def fair_weights(
     IN and OUT: group_weights; OUT: costs.
     """
     n_groups = group_sizes.shape[0]
-    group_costs(group_weights, slot, n_slots, group_sizes, squares, sizes, dots, costs)
+    group_costs(group_weights, slot, n_slots, group_sizes, squares, counts, dots, costs)
     for _ in range(200):
         taker, giver = np.argmax(costs), -1
         for g in range(n_groups):
@@ -522,17 +527,17 @@ def fair_weights(
         if giver < 0 or spread_of_costs(group_weights, costs) <= limit:
             break
         shift_weight(
-            giver, taker, slot, n_slots, group_sizes, squares, sizes, dots,
+            giver, taker, slot, n_slots, group_sizes, squares, counts, dots,
             group_weights, costs,
         )  # fmt: skip
         if n_groups > 2 and spread_of_costs(group_weights, costs) > limit:
             balance_weights(
-                slot, n_slots, group_sizes, squares, sizes, dots, group_weights, costs
+                slot, n_slots, group_sizes, squares, counts, dots, group_weights, costs
             )
 
 
 @njit
-def place_fair_centers(pull, sizes, sums, half_norms, centers):
+def place_fair_centers(pull, counts, sums, half_norms, centers):
     """Move the centers to the means in which group g counts pull[g]; NaN if empty.
 
     OUT: half_norms, centers.
@@ -541,7 +546,7 @@ def place_fair_centers(pull, sizes, sums, half_norms, centers):
     n_groups = pull.shape[0] // n_lanes
     mass = np.zeros(n_lanes)
     for lane in range(n_groups * n_lanes):
-        mass[lane % n_lanes] += pull[lane] * sizes[lane]
+        mass[lane % n_lanes] += pull[lane] * counts[lane]
     half_norms[:] = 0.0
     for j in range(n_features):
         for lane in range(n_lanes):
@@ -604,7 +609,7 @@ def fair_runs(
     n_samples, n_groups, n_lanes = len(weights), len(group_sizes), n_clusters * n_slots
     entries = (ends, columns, values)
     labels, n_changed = np.empty((n_samples, n_slots), np.int32), np.empty(n_slots)
-    sizes, sums = (
+    counts, sums = (
         np.empty(n_groups * n_lanes),
         np.empty((n_features, n_groups * n_lanes)),
     )
@@ -618,25 +623,25 @@ def fair_runs(
     for slot in range(n_slots):
         start_run(
             *entries, no_starts, given, slot, slot,
-            labels, members, sizes, sums, half_norms, centers,
+            labels, members, counts, sums, half_norms, centers,
         )  # fmt: skip
     n_started, n_ended = n_slots, 0
     while n_ended < n_runs:
         assign_rows(
             shared, *entries, weights, groups, half_norms, centers,
-            labels, members, sizes, sums, n_changed,
+            labels, members, counts, sums, n_changed,
         )  # fmt: skip
         multiply_sums(sums, dots)
         for slot in range(n_slots):
             if running[slot] >= 0:
                 fair_weights(
-                    slot, n_slots, group_sizes, squares, sizes, dots, balance[slot],
+                    slot, n_slots, group_sizes, squares, counts, dots, balance[slot],
                     costs[running[slot]],
                 )  # fmt: skip
                 for lane in range(slot, n_groups * n_lanes, n_slots):
                     g = lane // n_lanes
                     pull[lane] = balance[slot, g] / group_sizes[g]
-        place_fair_centers(pull, sizes, sums, half_norms, means)
+        place_fair_centers(pull, counts, sums, half_norms, means)
         for slot in range(n_slots):
             run = running[slot]
             age[slot] += 1
@@ -663,7 +668,7 @@ def fair_runs(
                 balance[slot] = 1.0 / n_groups
                 start_run(
                     *entries, no_starts, given, n_started, slot,
-                    labels, members, sizes, sums, half_norms, means,
+                    labels, members, counts, sums, half_norms, means,
                 )  # fmt: skip
                 running[slot] = n_started
                 n_started += 1

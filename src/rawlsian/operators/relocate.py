@@ -88,6 +88,6 @@ class Relocate:
 
 def _numbered_alike(labels: Labels, assignment: Assignment) -> Labels:
     """Labels renumbered so that as few as possible differ; without weight, none."""
-    counts = assignment.problem.weights > 0
-    numbers = renumbering(labels, assignment.labels, assignment.n_clusters, counts)
-    return np.where(counts, numbers[labels], assignment.labels).astype(np.int32)
+    has_weight = assignment.problem.weights > 0
+    numbers = renumbering(labels, assignment.labels, assignment.n_clusters, has_weight)
+    return np.where(has_weight, numbers[labels], assignment.labels).astype(np.int32)
