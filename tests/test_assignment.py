@@ -46,7 +46,7 @@ def test_a_row_of_weight_w_counts_as_w_rows(case):
 
 @settings(max_examples=200)
 @given(case=cases())
-def test_toggle_is_what_moving_one_row_changes(case):
+def test_move_costs_are_what_moving_one_row_changes(case):
     assignment, reference = case.assignment, case.reference
     now = reference.utilities(case.labels)
 
@@ -55,7 +55,8 @@ def test_toggle_is_what_moving_one_row_changes(case):
             if c == case.labels[i]:
                 continue
             after = reference.after(case.labels, [(i, c)])
-            both = assignment.toggle[case.labels[i], :, i] + assignment.toggle[c, :, i]
+            leave, enter = assignment.move_costs[[case.labels[i], c], :, i]
+            both = leave + enter
             if after is None:
                 assert np.isinf(both).all()
                 continue
@@ -79,7 +80,7 @@ def _random_moves(rng, assignment, n_moves):
 @given(case=cases(n=(4, 12)), seed=st.integers(0, 2**32 - 1), n_moves=st.integers(1, 9))
 def test_apply_agrees_with_starting_afresh(case, seed, n_moves):
     assignment, rng = case.assignment, np.random.default_rng(seed)
-    assert assignment.toggle is not None  # built before the moves, updated by them
+    assert assignment.move_costs is not None  # built before the moves, updated by them
 
     for _ in range(5):
         moves = _random_moves(rng, assignment, n_moves)
@@ -93,7 +94,9 @@ def test_apply_agrees_with_starting_afresh(case, seed, n_moves):
     assert assignment.costs == pytest.approx(fresh.costs, abs=1e-9 * scale)
     assert assignment.products == pytest.approx(fresh.products, abs=1e-9 * scale)
     for c in range(assignment.n_clusters):
-        assert assignment.toggle[c] == pytest.approx(fresh.toggle[c], abs=1e-9 * scale)
+        assert assignment.move_costs[c] == pytest.approx(
+            fresh.move_costs[c], abs=1e-9 * scale
+        )
 
 
 def test_products_have_the_same_bits_with_and_without_a_transposed_copy(monkeypatch):
@@ -114,7 +117,7 @@ def test_products_have_the_same_bits_with_and_without_a_transposed_copy(monkeypa
 def test_drift_stays_below_1e_9_over_100_000_moves(monkeypatch, rows):
     case = make_case(5, 200, 4, 3, rows=rows, weights="floats")
     assignment, rng = case.assignment, np.random.default_rng(0)
-    assert assignment.toggle is not None  # costs of moves are kept up to date too
+    assert assignment.move_costs is not None  # costs of moves are kept up to date too
     recomputed = []
     recompute = assignment.recompute
     monkeypatch.setattr(
@@ -128,11 +131,11 @@ def test_drift_stays_below_1e_9_over_100_000_moves(monkeypatch, rows):
             assignment.apply([i], [int(rng.integers(4))])
         if move % 997 == 0:
             exact = Assignment(case.problem, assignment.labels)
-            finite = np.isfinite(exact.toggle)
+            finite = np.isfinite(exact.move_costs)
             worst = max(
                 worst,
                 np.abs(assignment.utilities - exact.utilities).max(),
-                np.abs(assignment.toggle[finite] - exact.toggle[finite]).max(),
+                np.abs(assignment.move_costs[finite] - exact.move_costs[finite]).max(),
             )
 
     assert worst < 1e-9

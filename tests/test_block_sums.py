@@ -148,7 +148,7 @@ def test_the_best_move_of_each_row_is_the_one_with_the_best_exchange_rate(case, 
     n_groups = case.problem.n_groups
     least = case.problem.tolerance * means.group_sizes
     (targets, steps), _ = promise_of(case)
-    toggle, labels = assignment.toggle, case.labels
+    move_costs, labels = assignment.move_costs, case.labels
     for i in range(len(case.X)):
         a, rates = labels[i], {}
         can_leave = case.weights[i] > 0 and means.members[a] > 1
@@ -158,8 +158,8 @@ def test_the_best_move_of_each_row_is_the_one_with_the_best_exchange_rate(case, 
         for c in range(assignment.n_clusters):
             if c == a:
                 continue
-            gain = -(toggle[c, lag, i] + toggle[a, lag, i])
-            loss = toggle[c, n_groups, i] + toggle[a, n_groups, i] + gain
+            gain = -(move_costs[c, lag, i] + move_costs[a, lag, i])
+            loss = move_costs[c, n_groups, i] + move_costs[a, n_groups, i] + gain
             # The least and the greatest rate that rounding of the loss leaves possible.
             is_finite = loss - 1e-9 > least.sum()
             rates[c] = (
@@ -169,7 +169,7 @@ def test_the_best_move_of_each_row_is_the_one_with_the_best_exchange_rate(case, 
             if gain <= least[lag]:
                 rates[c] = (0.0, 0.0)
         best = max((low for low, _ in rates.values()), default=0.0)
-        gains = [-(toggle[c, lag, i] + toggle[a, lag, i]) for c in rates]
+        gains = [-(move_costs[c, lag, i] + move_costs[a, lag, i]) for c in rates]
         if gains and abs(max(gains)) < 1e-9:
             continue  # too little to be told from rounding
         assert (steps[i] >= 0) == (best > 0)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rawlsian._core import cluster_sums, move_costs
+from rawlsian._core import cluster_sums, move_kernels
 from rawlsian._core.problem import ROWS_A_THREAD, Problem, check_labels
 from rawlsian._support.threads import run_in_chunks
 
@@ -96,16 +96,16 @@ class Assignment:
         return self._products
 
     @property
-    def toggle(self) -> NDArray[np.float64]:
+    def move_costs(self) -> NDArray[np.float64]:
         """Change in a group's cost when an example enters or leaves a cluster.
 
         Shape (n_clusters, n_groups + 1, n_samples): leaves the cluster that it is in,
         enters any other. Moving example i from a to c changes the cost of group g by
-        ``toggle[a, g, i] + toggle[c, g, i]``; row n_groups is the sum over groups.
-        Infinite where a would be empty.
+        ``move_costs[a, g, i] + move_costs[c, g, i]``; row n_groups is the sum over
+        groups. Infinite where a would be empty.
         """
         self._ensure_move_costs()
-        return self._toggle
+        return self._move_costs
 
     def apply(self, examples: ArrayLike, targets: ArrayLike) -> NDArray[np.int64]:
         """Move each example to its target cluster, all at once.
@@ -211,7 +211,7 @@ class Assignment:
             return
         n_groups, n_samples = self.problem.n_groups, self.problem.n_samples
         self._products = np.empty((self.n_clusters, n_groups, n_samples))
-        self._toggle = np.empty((self.n_clusters, n_groups + 1, n_samples))
+        self._move_costs = np.empty((self.n_clusters, n_groups + 1, n_samples))
         self._has_move_costs = True
         self._fill_products()
         self._is_changed[:] = True
@@ -219,7 +219,7 @@ class Assignment:
 
     def _fill_products(self) -> None:
         X, shift = self.problem.X, self.problem.shift
-        self._for_rows(move_costs.fill_products, X, shift, self._sums, self._products)
+        self._for_rows(move_kernels.fill_products, X, shift, self._sums, self._products)
 
     def _update_products(
         self,
@@ -233,7 +233,7 @@ class Assignment:
             self._fill_products()
             return
         self._for_rows(
-            move_costs.update_products, problem.X, problem.columns, problem.shift,
+            move_kernels.update_products, problem.X, problem.columns, problem.shift,
             problem.weights, problem.groups, examples, sources, targets, self._products,
         )  # fmt: skip
 
@@ -241,9 +241,10 @@ class Assignment:
         """Costs of leaving and entering the clusters marked as changed."""
         problem = self.problem
         self._for_rows(
-            move_costs.toggle_costs, problem.norms, problem.weights, problem.groups,
-            self.labels, self.members, self.counts, self.mass, self.mean_norms,
-            self.mean_dots, self._products, self._is_changed, self._toggle,
+            move_kernels.fill_move_costs, problem.norms, problem.weights,
+            problem.groups, self.labels, self.members, self.counts, self.mass,
+            self.mean_norms, self.mean_dots, self._products, self._is_changed,
+            self._move_costs,
         )  # fmt: skip
 
     def _for_rows(self, kernel: Any, *arguments: Any) -> None:

@@ -4,8 +4,8 @@ Letters as in the paper: row i has group g, weight w and sits in cluster c. Rows
 read as x = X[i] - shift. Per group and cluster we keep counts n = sum w, sums
 S = sum w x, squares Q = sum w |x|^2; per cluster mass N = sum_g n, mean m = S / N.
 
-Sums run in one fixed order, as in ``move_costs``. Numba's cache looks at the file of a
-function only, so that no compiled function of another file is called.
+Sums run in one fixed order, as in ``move_kernels``. Numba's cache looks at the file of
+a function only, so that no compiled function of another file is called.
 """
 
 import numpy as np

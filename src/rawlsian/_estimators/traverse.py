@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rawlsian._core import move_costs
+from rawlsian._core import move_kernels
 from rawlsian._core.assignment import Assignment
 from rawlsian._core.problem import MaxDistance, Problem
 from rawlsian._outofcore.problem import MAX_PASSES
@@ -266,7 +266,7 @@ def _trajectory(
     return Trajectory(
         groups=problem.group_names,
         utilities=utilities,
-        overall=move_costs.overall_utilities(utilities, problem.shares),
+        overall=move_kernels.overall_utilities(utilities, problem.shares),
         labels=labels,
         cluster_centers=end.centers,
         operations=[operation for operation, _ in steps],

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rawlsian._core import move_costs, sparse_rows
+from rawlsian._core import move_kernels, sparse_rows
 from rawlsian._core.entries import Entries, list_entries
 from rawlsian._core.parameters import check_count, check_n_clusters
 from rawlsian._core.problem import MaxDistance, Problem, refuse_text
@@ -165,7 +165,7 @@ def kmeans_restarts(
     else:
         chunks = _runs_on_threads(problem, entries, starts)
     costs = np.concatenate([chunk.costs for chunk in chunks])
-    overall = move_costs.overall_utilities(costs, problem.shares)
+    overall = move_kernels.overall_utilities(costs, problem.shares)
     return Restarts(
         groups=problem.group_names,
         inertia=problem.n_samples * overall,

@@ -96,10 +96,10 @@ def _ranked_moves(
     n_groups, rows = problem.n_groups, np.arange(problem.n_samples)
     lag = int(np.argmin(assignment.utilities))
     with np.errstate(invalid="ignore", divide="ignore"):
-        leaving = assignment.toggle[labels, :, rows].T
-        gain = -(assignment.toggle[:, lag] + leaving[lag])
+        leaving = assignment.move_costs[labels, :, rows].T
+        gain = -(assignment.move_costs[:, lag] + leaving[lag])
         # Row n_groups has the sum over all groups.
-        loss = assignment.toggle[:, n_groups] + leaving[n_groups] + gain
+        loss = assignment.move_costs[:, n_groups] + leaving[n_groups] + gain
         loss[loss <= problem.tolerance * problem.group_sizes.sum()] = 0.0
         is_useful = gain > problem.tolerance * problem.group_sizes[lag]
         rate = np.where(is_useful, gain / loss, -1.0)
@@ -110,7 +110,7 @@ def _ranked_moves(
     targets = targets[examples]
     order = np.lexsort((-gain[targets, examples], -rate[targets, examples]))
     examples, targets = examples[order], targets[order]
-    costs = assignment.toggle[targets, :n_groups, examples]
+    costs = assignment.move_costs[targets, :n_groups, examples]
     costs += leaving[:n_groups, examples].T
     after = assignment.utilities - np.cumsum(costs / problem.group_sizes, axis=0)
     return examples, targets, after.min(axis=1)

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rawlsian._core import move_costs
+from rawlsian._core import move_kernels
 from rawlsian._core.assignment import Assignment
 
 Moves: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -73,7 +73,7 @@ def best_in_block(
             "an operator must yield Proposals(utilities, moves) with a function moves, "
             f"got {block!r:.60}."
         )
-    j, is_harmless, overall = move_costs.best_proposal(
+    j, is_harmless, overall = move_kernels.best_proposal(
         _check_proposed(block.utilities, problem.n_groups),
         assignment.utilities, problem.shares, problem.tolerance,
     )  # fmt: skip

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rawlsian._core import move_costs
+from rawlsian._core import move_kernels
 from rawlsian._core.assignment import Assignment
 from rawlsian._support.threads import run_in_chunks
 from rawlsian.operators.proposals import Moves, Proposals
@@ -98,7 +98,7 @@ class R2:
         if not blocks:
             return np.empty(0, np.int64)
         singles, utilities = map(np.concatenate, zip(*blocks, strict=True))
-        overall = move_costs.overall_utilities(utilities, assignment.problem.shares)
+        overall = move_kernels.overall_utilities(utilities, assignment.problem.shares)
         good = np.union1d(_top(utilities.min(axis=1), self.p), _top(overall, self.q))
         return singles[good]
 
@@ -170,15 +170,15 @@ def _search_singles(assignment: Assignment, *, keep_all: bool) -> Iterator[Block
     targets_a_row = assignment.n_clusters - 1
     if targets_a_row == 0:
         return
-    problem, toggle = assignment.problem, assignment.toggle
+    problem, move_costs = assignment.problem, assignment.move_costs
     n_samples = problem.n_samples
     rows_a_block = max(MOVES_A_BLOCK // targets_a_row, 1)
     for first in range(0, n_samples, rows_a_block):
 
         def find(start: int, stop: int, first: int = first) -> Block:
-            singles, utilities = move_costs.single_moves(
+            singles, utilities = move_kernels.single_moves(
                 assignment.labels, assignment.utilities, problem.group_sizes,
-                problem.tolerance, toggle, keep_all, first + start, first + stop,
+                problem.tolerance, move_costs, keep_all, first + start, first + stop,
             )  # fmt: skip
             return singles, utilities
 
@@ -221,10 +221,10 @@ def _search_promising_pairs(
     problem, n_moves = assignment.problem, len(examples)
     state = (
         problem.norms, problem.weights, assignment.labels, assignment.mass,
-        assignment.mean_norms, assignment.products, assignment.toggle,
+        assignment.mean_norms, assignment.products, assignment.move_costs,
     )  # fmt: skip
     costs, saved = np.empty(n_moves), np.empty(n_moves)
-    move_costs.pairing_costs(*state, examples, targets, costs, saved)
+    move_kernels.pairing_costs(*state, examples, targets, costs, saved)
     if np.isinf(saved).mean() > 0.5:
         # A row heavier than most clusters spoils the bound for nearly all.
         yield from _search_pairs(assignment, examples, targets)
@@ -233,11 +233,11 @@ def _search_promising_pairs(
     order = np.argsort(costs, kind="stable")
 
     def find(start: int, stop: int) -> Block:
-        pairs, utilities = move_costs.promising_pairs(
+        pairs, utilities = move_kernels.promising_pairs(
             problem.X, problem.shift, problem.norms, problem.weights, problem.groups,
             assignment.labels, assignment.members, assignment.counts, assignment.mass,
             assignment.mean_norms, assignment.mean_dots, assignment.products,
-            assignment.toggle, assignment.utilities, problem.group_sizes,
+            assignment.move_costs, assignment.utilities, problem.group_sizes,
             problem.tolerance, examples, targets, costs, saved, order, limit,
             places[start:stop],
         )  # fmt: skip
@@ -268,11 +268,11 @@ def _most_to_pay(assignment: Assignment) -> float:
     # Whatever is admitted leaves each group above the lowest utility of now.
     limit = problem.group_sizes @ (utilities - utilities.min())
     for block in R2().generate(assignment):
-        j, is_harmless, overall = move_costs.best_proposal(
+        j, is_harmless, overall = move_kernels.best_proposal(
             block.utilities, utilities, problem.shares, problem.tolerance
         )
         cost = (assignment.overall - overall) * problem.group_sizes.sum()
-        limit = move_costs.next_limit(limit, slack, j < 0, cost, is_harmless)
+        limit = move_kernels.next_limit(limit, slack, j < 0, cost, is_harmless)
     return float(limit + ROUNDING * slack)
 
 
@@ -296,7 +296,7 @@ def _search_pairs(
         assignment.mass, assignment.mean_norms, assignment.mean_dots,
         # np.take, unlike indexing, gives them in the order that the kernel runs.
         np.take(assignment.products, distinct, axis=2),
-        np.take(assignment.toggle, distinct, axis=2),
+        np.take(assignment.move_costs, distinct, axis=2),
     )  # fmt: skip
     # starts[a]: pairs that begin with a move before a. Chunks are cut by pairs, as
     # early moves begin more of them; a belongs to the chunk of its first pair.
@@ -307,7 +307,7 @@ def _search_pairs(
 
         def find(start: int, stop: int, first: int = first) -> Block:
             start, stop = np.searchsorted(starts, (first + start, first + stop))
-            pairs, utilities = move_costs.pair_moves(
+            pairs, utilities = move_kernels.pair_moves(
                 problem.X, problem.shift, distinct, *state, now, problem.group_sizes,
                 problem.tolerance, rows, targets, start, stop,
             )  # fmt: skip

@@ -130,25 +130,25 @@ def update_products(
 
 
 @njit
-def toggle_cluster(
+def fill_cluster_move_costs(
     c, norms, weights, groups, labels, members, counts, mass, mean_norms, mean_dots,
-    products, toggle, start, stop,
+    products, move_costs, start, stop,
 ):  # fmt: skip
     """Change in the cost of group g in cluster c when row i enters it, or leaves it.
 
     Let r = |x - m|^2, p = (x - m).m and t = w / (N + w): the mean moves by t (x - m).
     Group g's cost changes by n[g] t^2 r - 2 t (x - m).(S[g] - n[g] m), and the row's
     own group pays w (1 - t)^2 r besides, which is N t (1 - t) r. The sum over groups,
-    kept as the last row of toggle[c], is N t r. Leaving is entering with weight -w;
+    kept as the last row of move_costs[c], is N t r. Leaving is entering with weight -w;
     leaving a cluster of one costs infinity: k clusters stay k clusters.
     Short loops over few slices, so that they vectorise.
-    OUT: toggle[c, :, start:stop].
+    OUT: move_costs[c, :, start:stop].
     """
     n_groups, n_rows = products.shape[1], stop - start
     norms, weights = norms[start:stop], weights[start:stop]
     groups, labels = groups[start:stop], labels[start:stop]
     t, u = np.empty(n_rows), np.empty(n_rows)
-    total = toggle[c, n_groups, start:stop]
+    total = move_costs[c, n_groups, start:stop]
     total[:] = 0.0
     for g in range(n_groups):
         product = products[c, g, start:stop]
@@ -163,7 +163,7 @@ def toggle_cluster(
         u[i] = t[i] * (t[i] * r + 2 * p)
         total[i] = mass[c] * t[i] * r
     for g in range(n_groups):
-        product, out = products[c, g, start:stop], toggle[c, g, start:stop]
+        product, out = products[c, g, start:stop], move_costs[c, g, start:stop]
         n, dots = counts[c, g], mean_dots[c, g]
         for i in range(n_rows):
             own = total[i] * (1 - t[i]) if groups[i] == g else 0.0
@@ -171,22 +171,22 @@ def toggle_cluster(
     if members[c] == 1:
         for i in range(n_rows):
             if labels[i] == c and weights[i] > 0.0:
-                toggle[c, :, start + i] = np.inf
+                move_costs[c, :, start + i] = np.inf
 
 
 @njit
-def toggle_costs(
+def fill_move_costs(
     norms, weights, groups, labels, members, counts, mass, mean_norms, mean_dots,
-    products, is_changed, toggle, start, stop,
+    products, is_changed, move_costs, start, stop,
 ):  # fmt: skip
-    """toggle_cluster for the changed clusters.  OUT: toggle[:, :, start:stop]."""
+    """Fill move costs of the changed clusters.  OUT: move_costs[:, :, start:stop]."""
     for first in range(start, stop, ROWS_A_TILE):
         last = min(first + ROWS_A_TILE, stop)
         for c in range(members.shape[0]):
             if is_changed[c]:
-                toggle_cluster(
+                fill_cluster_move_costs(
                     c, norms, weights, groups, labels, members, counts, mass,
-                    mean_norms, mean_dots, products, toggle, first, last,
+                    mean_norms, mean_dots, products, move_costs, first, last,
                 )  # fmt: skip
 
 
@@ -235,20 +235,22 @@ def doubled(array):
 
 
 @njit
-def best_in_rows(labels, toggle, lag, start, stop):
+def best_in_rows(labels, move_costs, lag, start, stop):
     """Lowest change in total cost among a row's moves that help group lag.
 
     Infinite where there is none. Tells which rows single_moves must look at.
     """
-    n_clusters, total, n_rows = toggle.shape[0], toggle.shape[1] - 1, stop - start
+    n_clusters, total = move_costs.shape[0], move_costs.shape[1] - 1
+    n_rows = stop - start
     leave, leave_lag = np.empty(n_rows), np.empty(n_rows)
     for i in range(n_rows):
-        leave[i] = toggle[labels[start + i], total, start + i]
-        leave_lag[i] = toggle[labels[start + i], lag, start + i]
+        leave[i] = move_costs[labels[start + i], total, start + i]
+        leave_lag[i] = move_costs[labels[start + i], lag, start + i]
     best = np.full(n_rows, np.inf)
     labels = labels[start:stop]
     for c in range(n_clusters):
-        enter, enter_lag = toggle[c, total, start:stop], toggle[c, lag, start:stop]
+        enter = move_costs[c, total, start:stop]
+        enter_lag = move_costs[c, lag, start:stop]
         for i in range(n_rows):
             helps = (labels[i] != c) & (leave_lag[i] + enter_lag[i] < 0.0)
             change = leave[i] + enter[i] if helps else np.inf
@@ -258,15 +260,15 @@ def best_in_rows(labels, toggle, lag, start, stop):
 
 @njit
 def single_moves(
-    labels, utilities, group_sizes, tolerance, toggle, keep_all, start, stop
+    labels, utilities, group_sizes, tolerance, move_costs, keep_all, start, stop
 ):  # fmt: skip
     """Search the moves of one row, for the rows start to stop - 1.
 
     Move i (k - 1) + t takes row i to the t-th of the other clusters. Returns the
     numbers of the moves found and the group utilities that they lead to.
     """
-    n_clusters, n_groups = toggle.shape[0], utilities.shape[0]
-    best = best_in_rows(labels, toggle, utilities.argmin(), start, stop)
+    n_clusters, n_groups = move_costs.shape[0], utilities.shape[0]
+    best = best_in_rows(labels, move_costs, utilities.argmin(), start, stop)
     slack, limit = tolerance * group_sizes.sum(), np.inf
     found, out, n_found = np.empty(64, np.int64), np.empty((64, n_groups)), 0
     for i in range(start, stop):
@@ -275,11 +277,11 @@ def single_moves(
         label = labels[i]
         for other in range(n_clusters - 1):
             c = other + (other >= label)
-            change = toggle[label, n_groups, i] + toggle[c, n_groups, i]
+            change = move_costs[label, n_groups, i] + move_costs[c, n_groups, i]
             if change >= limit:
                 continue
             for g in range(n_groups):
-                loss = (toggle[label, g, i] + toggle[c, g, i]) / group_sizes[g]
+                loss = (move_costs[label, g, i] + move_costs[c, g, i]) / group_sizes[g]
                 out[n_found, g] = utilities[g] - loss
             is_admitted, is_harmless = judge(out, n_found, utilities, tolerance)
             if not is_admitted:
@@ -295,19 +297,19 @@ def single_moves(
 @njit
 def enter_cluster(
     c, w, x, first, dots, norms, weights, groups, labels,
-    members, counts, mass, mean_norms, mean_dots, products, toggle,
+    members, counts, mass, mean_norms, mean_dots, products, move_costs,
 ):  # fmt: skip
     """Let row x enter cluster c with weight w (leave it with -w).
 
     ``dots`` has the products of x with the rows from first on, the only ones updated.
     A cluster that x leaves empty costs nothing to enter. All rows have weight.
-    OUT: all of cluster c in members, counts, ..., toggle.
+    OUT: all of cluster c in members, counts, ..., move_costs.
     """
     n_groups, n_rows = counts.shape[1], norms.shape[0]
     old, new, norm, h = mass[c], mass[c] + w, norms[x], groups[x]
     members[c] += 1 if w > 0.0 else -1
     if members[c] == 0:
-        toggle[c] = 0.0
+        move_costs[c] = 0.0
         return
     p = 0.0
     for g in range(n_groups):
@@ -320,21 +322,21 @@ def enter_cluster(
     product = products[c, h, first:]
     for y in range(product.shape[0]):
         product[y] += w * dots[first + y]
-    toggle_cluster(
+    fill_cluster_move_costs(
         c, norms, weights, groups, labels, members, counts, mass, mean_norms,
-        mean_dots, products, toggle, first, n_rows,
+        mean_dots, products, move_costs, first, n_rows,
     )  # fmt: skip
 
 
 @njit
 def restore_cluster(
     c, first, from_members, from_counts, from_mass, from_norms, from_dots,
-    from_products, from_toggle, members, counts, mass, mean_norms, mean_dots,
-    products, toggle,
+    from_products, from_move_costs, members, counts, mass, mean_norms, mean_dots,
+    products, move_costs,
 ):  # fmt: skip
     """Copy cluster c back, for the rows from first on.
 
-    OUT: cluster c in members, counts, ..., toggle.
+    OUT: cluster c in members, counts, ..., move_costs.
     """
     members[c], mass[c], mean_norms[c] = from_members[c], from_mass[c], from_norms[c]
     n_groups, n_rows = products.shape[1:]
@@ -344,13 +346,13 @@ def restore_cluster(
             products[c, g, y] = from_products[c, g, y]
     for g in range(n_groups + 1):
         for y in range(first, n_rows):
-            toggle[c, g, y] = from_toggle[c, g, y]
+            move_costs[c, g, y] = from_move_costs[c, g, y]
 
 
 @njit
 def pair_moves(
     X, shift, examples, norms, weights, groups, labels, members, counts, mass,
-    mean_norms, mean_dots, products, toggle, utilities, group_sizes, tolerance,
+    mean_norms, mean_dots, products, move_costs, utilities, group_sizes, tolerance,
     rows, targets, start, stop,
 ):  # fmt: skip
     """Search the pairs a < b of the given single moves, for a in start to stop - 1.
@@ -366,12 +368,12 @@ def pair_moves(
     found, out, n_found = np.empty(64, np.int64), np.empty((64, n_groups)), 0
     columns, values = np.empty(X.shape[1], np.int64), np.empty(X.shape[1])
     dots, both = np.empty(n_rows), np.empty(n_groups)
-    original = (members, counts, mass, mean_norms, mean_dots, products, toggle)
+    original = (members, counts, mass, mean_norms, mean_dots, products, move_costs)
     scratch = (
         members.copy(), counts.copy(), mass.copy(), mean_norms.copy(),
-        mean_dots.copy(), products.copy(), toggle.copy(),
+        mean_dots.copy(), products.copy(), move_costs.copy(),
     )  # fmt: skip
-    # Places in the scratch copy of toggle of what a move's two clusters cost.
+    # Places in the scratch copy of move_costs of what a move's two clusters cost.
     after, stride = scratch[6].ravel(), n_rows * (n_groups + 1)
     least = np.uint64(lag * n_rows)
     leave, enter = np.empty(n_moves, np.uint64), np.empty(n_moves, np.uint64)
@@ -399,7 +401,7 @@ def pair_moves(
         )
         is_emptied = scratch[0][A] == 0
         for g in range(n_groups):
-            both[g] = toggle[B, g, x] + (0.0 if is_emptied else toggle[A, g, x])
+            both[g] = move_costs[B, g, x] + (0.0 if is_emptied else move_costs[A, g, x])
         for b in range(second, n_moves):
             if is_emptied and targets[b] != A:
                 continue
@@ -421,7 +423,7 @@ def pair_moves(
 
 @njit
 def pairing_costs(
-    norms, weights, labels, mass, mean_norms, products, toggle, examples, targets,
+    norms, weights, labels, mass, mean_norms, products, move_costs, examples, targets,
     costs, saved,
 ):  # fmt: skip
     """What each move costs in total, and what a pair may save beside the other move.
@@ -446,7 +448,7 @@ def pairing_costs(
     for move in range(examples.shape[0]):
         i = examples[move]
         A, B = labels[i], targets[move]
-        costs[move] = toggle[A, n_groups, i] + toggle[B, n_groups, i]
+        costs[move] = move_costs[A, n_groups, i] + move_costs[B, n_groups, i]
         room = min(mass[A], mass[B]) - weights[i] - heaviest
         saved[move] = np.inf
         if room > 0.0:
@@ -457,8 +459,8 @@ def pairing_costs(
 @njit
 def promising_pairs(
     X, shift, norms, weights, groups, labels, members, counts, mass, mean_norms,
-    mean_dots, products, toggle, utilities, group_sizes, tolerance, examples, targets,
-    costs, saved, order, limit, places,
+    mean_dots, products, move_costs, utilities, group_sizes, tolerance, examples,
+    targets, costs, saved, order, limit, places,
 ):  # fmt: skip
     """Search the pairs that may cost less than limit in total.
 
@@ -474,10 +476,10 @@ def promising_pairs(
     found, out, n_found = np.empty(64, np.int64), np.empty((64, n_groups)), 0
     columns, values = np.empty(X.shape[1], np.int64), np.empty(X.shape[1])
     dots, loss = np.empty(n_samples), np.empty(n_groups + 1)
-    original = (members, counts, mass, mean_norms, mean_dots, products, toggle)
+    original = (members, counts, mass, mean_norms, mean_dots, products, move_costs)
     scratch = (
         members.copy(), counts.copy(), mass.copy(), mean_norms.copy(),
-        mean_dots.copy(), products.copy(), toggle.copy(),
+        mean_dots.copy(), products.copy(), move_costs.copy(),
     )  # fmt: skip
     after = scratch[6]
     for place in places:
@@ -500,7 +502,8 @@ def promising_pairs(
             if y == x or (is_emptied and D != A):
                 continue
             for g in range(n_groups + 1):
-                loss[g] = toggle[B, g, x] + (0.0 if is_emptied else toggle[A, g, x])
+                leave = 0.0 if is_emptied else move_costs[A, g, x]
+                loss[g] = move_costs[B, g, x] + leave
                 loss[g] += after[labels[y], g, y] + after[D, g, y]
             if loss[n_groups] >= limit:
                 continue
