@@ -1,1 +1,1 @@
-"""Compiling, threads, jobs, files: nothing about clustering."""
+"""Compilation, threads, jobs and files; nothing here knows about clustering."""

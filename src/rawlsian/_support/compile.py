@@ -1,4 +1,4 @@
-"""Numba, as all kernels use it: lazy, cached, exact, without the GIL."""
+"""The njit of all kernels: lazy, cached, without fastmath and without the GIL."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numba
 
 
 def njit(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile at the first call; cache the machine code if a folder is writable."""
+    """Compile at the first call; cache the machine code where a folder is writable."""
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
     compiled: Callable[..., Any]
     try:

@@ -1,4 +1,4 @@
-"""Write files and folders whole or not at all."""
+"""Write files and folders completely or not at all."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from pathlib import Path
 
 
 class OutputError(OSError):
-    """Why a file cannot be written, told before any work is done."""
+    """A file cannot be written; raised before any work is done."""
 
 
 class WriteError(OSError):
-    """Why a file could not be written in the end."""
+    """Writing a file failed."""
 
 
 def check_outputs(
     paths: Sequence[str | None], *, inputs: Sequence[str] = (), may_replace: bool
 ) -> None:
-    """Refuse, before any work is done, files that could not be written at its end."""
+    """Raise OutputError, before any work is done, if a path cannot be written."""
     taken = {Path(path).resolve(): "is what is read" for path in inputs}
     for path in (Path(path) for path in paths if path is not None):
         if path.resolve() in taken:
@@ -41,6 +41,7 @@ def check_outputs(
 
 
 def _check_writable(path: Path) -> None:
+    """Raise OutputError if no file can be made in the folder of the path."""
     try:
         with tempfile.TemporaryFile(dir=path.parent):
             pass
@@ -51,7 +52,7 @@ def _check_writable(path: Path) -> None:
 
 
 def check_folder(path: str, *, inputs: Sequence[str], may_replace: bool) -> None:
-    """Refuse, before any work is done, a folder that could not be written."""
+    """Raise OutputError, before any work is done, if a folder cannot be written."""
     target = Path(path).resolve()
     if any(target in Path(each).resolve().parents for each in inputs):
         raise OutputError(f"{path!r} is where the table is; name another folder.")
@@ -68,7 +69,7 @@ def check_folder(path: str, *, inputs: Sequence[str], may_replace: bool) -> None
 
 
 def _refuse_others(path: str) -> None:
-    """Refuse to replace a folder that may hold what nobody meant to lose."""
+    """Raise OutputError if a folder holds anything but Parquet files."""
     for each in Path(path).iterdir():
         if each.suffix != ".parquet" or not each.is_file():
             raise OutputError(
@@ -80,7 +81,7 @@ def _refuse_others(path: str) -> None:
 def write_folder(
     path: str, write: Callable[[Path], object], *, may_replace: bool
 ) -> None:
-    """Let ``write`` fill a folder beside the path, then put it in its place."""
+    """Let ``write`` fill a temporary folder beside the path, then rename it."""
     target = Path(path).resolve()
     unfinished, old = (target.with_name(f".{secrets.token_hex(8)}") for _ in range(2))
     try:
@@ -104,8 +105,8 @@ def write_folder(
 
 
 def write_whole(path: str | Path, write: Callable[[Path], object]) -> None:
-    """Let ``write`` fill a file beside the path, then put it in its place."""
-    target = Path(path).resolve()  # so that a link stays one
+    """Let ``write`` fill a temporary file beside the path, then rename it."""
+    target = Path(path).resolve()  # a symbolic link stays a link
     unfinished = target.with_name(f".{secrets.token_hex(8)}")
     try:
         write(unfinished)
@@ -120,5 +121,5 @@ def write_whole(path: str | Path, write: Callable[[Path], object]) -> None:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write a file of text, whole or not at all."""
+    """Write a text file completely or not at all."""
     write_whole(path, lambda to: to.write_text(text, encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Independent pieces of work, side by side where the user asked joblib for that.
+"""Independent jobs, run in parallel where the user configured a joblib backend.
 
 ``joblib.parallel_config(backend="dask")`` sends them to the workers of a Dask client.
 """
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def n_jobs() -> int:
-    """How many pieces are worked on at a time; 1 where no backend was asked for."""
+    """Return the number of jobs that run at a time; 1 if no backend is configured."""
     backend, _ = get_active_backend(prefer="threads")
     if isinstance(backend, ThreadingBackend):
         return 1
@@ -23,7 +23,7 @@ def n_jobs() -> int:
 
 
 def in_order(function: Callable[[Any], T], items: Iterable[Any]) -> Iterator[T]:
-    """``function`` of each item, in their order, as soon as it is there."""
+    """Yield ``function(item)`` for each item, in order, as soon as it is computed."""
     if n_jobs() == 1:
         yield from map(function, items)
     else:

@@ -1,7 +1,7 @@
-"""Rows shared out among threads: contiguous chunks, each writing its own slots.
+"""Contiguous chunks of rows on threads; each chunk writes only its own rows.
 
 The kernels release the GIL, so plain threads are enough. A pool lives for one call:
-it costs a tenth of a millisecond, and nothing is left behind that a later ``fork``
+it costs a tenth of a millisecond, and leaves nothing behind that a later ``fork``
 could inherit in a broken state.
 """
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def n_threads() -> int:
-    """Threads to use: ``NUMBA_NUM_THREADS`` where it is set, else every core."""
+    """Return ``NUMBA_NUM_THREADS`` if it is set, else the number of usable cores."""
     asked = os.environ.get("NUMBA_NUM_THREADS", "")
     if asked.isdigit() and int(asked) > 0:
         return int(asked)
@@ -30,8 +30,8 @@ def run_in_chunks(
 ) -> list[T]:
     """Call ``function(start, stop)`` on chunks that cover ``range(n)``, in order.
 
-    Fewer than two chunks' worth of work runs in the calling thread: below that a
-    thread costs more than it saves.
+    Work for fewer than two chunks runs in the calling thread, because a thread would
+    cost more than it saves.
     """
     if n < 2 * smallest_chunk:
         return [function(0, n)]
