@@ -1,1 +1,1 @@
-"""Problem, assignment, cluster sums and move costs."""
+"""Problem, assignment, cluster sums, move costs, nearest centers and checks."""

@@ -1,4 +1,4 @@
-"""A clustering with the sums from which every utility follows."""
+"""Assignment: labels and the sums from which all utilities are computed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rawlsian._core import cluster_sums, move_kernels
 from rawlsian._core.problem import ROWS_A_THREAD, Problem, check_labels
 from rawlsian._support.threads import run_in_chunks
 
-# Each move rounds the sums a little; after this many they are summed up afresh.
+# Each move rounds the sums a little; after this many they are recomputed.
 MOVES_BEFORE_RECOMPUTE = 4096
 
 _FAULTS = {
@@ -25,34 +25,43 @@ _FAULTS = {
 class Assignment:
     """Labels and sufficient statistics of one clustering of a problem.
 
-    The clusters' centers are the means of their members. ``apply`` is the only way
-    to change an assignment; operators read from it and never write.
+    The center of a cluster is the mean of its members. Only ``apply`` changes an
+    assignment; operators read from it and never write to it.
+
+    Parameters
+    ----------
+    problem : Problem
+        The examples, groups and weights.
+    labels : array-like of shape (n_samples,)
+        The cluster of each example, integers from 0 to n_clusters - 1. Every cluster
+        must have members with weight.
 
     Attributes
     ----------
     problem : Problem
-        The examples, groups and weights.
+        As given.
     labels : ndarray of shape (n_samples,)
         The cluster of each example.
     n_clusters : int
-        Number of clusters, none of them empty.
+        Number of clusters. No cluster is empty.
     utilities : ndarray of shape (n_groups,)
         Mean utility of each group.
     counts : ndarray of shape (n_clusters, n_groups)
-        Total weight in each cluster of each group.
+        Total weight n[c, g] of the members of group g in cluster c.
     costs : ndarray of shape (n_clusters, n_groups)
         Weighted sum of squared distances to the center, by cluster and group.
     members : ndarray of shape (n_clusters,)
-        Number of examples with weight in each cluster.
+        Number of examples with positive weight in each cluster.
     mass, mean_norms : ndarray of shape (n_clusters,)
-        Total weight N and squared norm m.m of the mean of each cluster.
+        Total weight N of each cluster, and squared norm m.m of its mean.
     mean_dots : ndarray of shape (n_clusters, n_groups)
-        Products m.S of the mean with the sum of each group.
+        Products m.S[c, g] of the mean of a cluster with the sum of each group in it.
 
     Notes
     -----
-    In a traversal ``utilities`` are counted from 0 down: ``max_distance`` is added
-    when they are reported, so that it cannot change a decision by rounding.
+    In a traversal ``utilities`` do not include ``max_distance``: they are 0 or
+    negative. ``max_distance`` is added when they are reported, so that it cannot
+    change a decision by rounding.
     """
 
     def __init__(self, problem: Problem, labels: ArrayLike) -> None:
@@ -85,30 +94,38 @@ class Assignment:
 
     @property
     def centers(self) -> NDArray[np.float64]:
-        """Means of the clusters, shape (n_clusters, n_features)."""
+        """Means of the clusters, of shape (n_clusters, n_features)."""
         centers: NDArray[np.float64] = self._sums.sum(axis=1) / self.mass[:, None]
         return centers + self.problem.shift
 
     @property
     def products(self) -> NDArray[np.float64]:
-        """Products P = x . S, shape (n_clusters, n_groups, n_samples)."""
+        """Products x_i . S[c, g], of shape (n_clusters, n_groups, n_samples)."""
         self._ensure_move_costs()
         return self._products
 
     @property
     def move_costs(self) -> NDArray[np.float64]:
-        """Change in a group's cost when an example enters or leaves a cluster.
+        """Change in each group's cost when an example leaves or enters a cluster.
 
-        Shape (n_clusters, n_groups + 1, n_samples): leaves the cluster that it is in,
-        enters any other. Moving example i from a to c changes the cost of group g by
-        ``move_costs[a, g, i] + move_costs[c, g, i]``; row n_groups is the sum over
-        groups. Infinite where a would be empty.
+        Of shape (n_clusters, n_groups + 1, n_samples). ``move_costs[c, g, i]`` is the
+        change for group g when example i leaves c, if it is in c, or else enters c.
+        Moving example i from a to c changes the cost of group g by
+        ``move_costs[a, g, i] + move_costs[c, g, i]``. Index g = n_groups holds the
+        sum over groups. The cost of leaving a cluster of one example is infinite.
         """
         self._ensure_move_costs()
         return self._move_costs
 
     def apply(self, examples: ArrayLike, targets: ArrayLike) -> NDArray[np.int64]:
         """Move each example to its target cluster, all at once.
+
+        Parameters
+        ----------
+        examples : array-like of shape (n_moved,)
+            Row numbers of the examples, each at most once.
+        targets : array-like of shape (n_moved,)
+            The cluster that each of them moves to.
 
         Returns
         -------
@@ -119,7 +136,7 @@ class Assignment:
         ------
         ValueError
             If an example or cluster does not exist, an example is named twice, or
-            a cluster would be left empty. Nothing is changed then.
+            a cluster would be left empty. The assignment is unchanged then.
         """
         examples, targets = _whole_numbers(examples), _whole_numbers(targets)
         self._check_moves(examples, targets)
@@ -142,10 +159,26 @@ class Assignment:
     def utilities_after(
         self, examples: ArrayLike, targets: ArrayLike
     ) -> NDArray[np.float64]:
-        """Group utilities if these examples were moved, without moving them.
+        """Compute the group utilities after these moves, without making them.
 
-        This is what an operator proposes. Examples that stay where they are may be
-        among them. Raises as ``apply`` does.
+        These are the utilities that an operator proposes.
+
+        Parameters
+        ----------
+        examples : array-like of shape (n_moved,)
+            Row numbers of the examples, each at most once.
+        targets : array-like of shape (n_moved,)
+            The cluster that each of them moves to; it may be the one it is in.
+
+        Returns
+        -------
+        ndarray of shape (n_groups,)
+            Mean utility of each group after the moves.
+
+        Raises
+        ------
+        ValueError
+            As ``apply``.
         """
         examples, targets = _whole_numbers(examples), _whole_numbers(targets)
         self._check_moves(examples, targets)
@@ -167,7 +200,7 @@ class Assignment:
         return utilities
 
     def recompute(self) -> None:
-        """Sum everything up afresh, which takes away accumulated rounding."""
+        """Recompute all sums from the labels, which removes accumulated rounding."""
         problem = self.problem
         cluster_sums.accumulate(
             problem.X, problem.shift, problem.norms, problem.weights, problem.groups,
@@ -183,7 +216,7 @@ class Assignment:
     def _check_moves(
         self, examples: NDArray[np.int64], targets: NDArray[np.int64]
     ) -> None:
-        """Raise if these moves may not be made."""
+        """Raise ValueError if a move is not allowed."""
         if examples.ndim != 1 or examples.shape != targets.shape:
             raise ValueError(
                 f"cannot move examples of shape {examples.shape} to targets of shape "
@@ -199,6 +232,7 @@ class Assignment:
             )
 
     def _summarise(self) -> None:
+        """Update means, costs and utilities after the sums changed."""
         cluster_sums.summarise(
             self.counts, self._sums, self._squares, self.problem.group_sizes,
             self.problem.max_distance, self._is_changed, self.mass,
@@ -206,7 +240,7 @@ class Assignment:
         )  # fmt: skip
 
     def _ensure_move_costs(self) -> None:
-        """Allocate and fill what moves need, when the first operator asks for it."""
+        """Allocate and fill products and move costs, at their first use."""
         if self._has_move_costs:
             return
         n_groups, n_samples = self.problem.n_groups, self.problem.n_samples
@@ -218,6 +252,7 @@ class Assignment:
         self._refresh_move_costs()
 
     def _fill_products(self) -> None:
+        """Compute all products from the sums."""
         X, shift = self.problem.X, self.problem.shift
         self._for_rows(move_kernels.fill_products, X, shift, self._sums, self._products)
 
@@ -227,7 +262,7 @@ class Assignment:
         sources: NDArray[np.int64],
         targets: NDArray[np.int64],
     ) -> None:
-        """Products after these moves, afresh if that is cheaper."""
+        """Update the products after these moves; recompute them if that is cheaper."""
         problem = self.problem
         if len(examples) > problem.n_groups * self.n_clusters:
             self._fill_products()
@@ -238,7 +273,7 @@ class Assignment:
         )  # fmt: skip
 
     def _refresh_move_costs(self) -> None:
-        """Costs of leaving and entering the clusters marked as changed."""
+        """Recompute the move costs of the clusters marked as changed."""
         problem = self.problem
         self._for_rows(
             move_kernels.fill_move_costs, problem.norms, problem.weights,
@@ -248,7 +283,7 @@ class Assignment:
         )  # fmt: skip
 
     def _for_rows(self, kernel: Any, *arguments: Any) -> None:
-        """Call ``kernel(*arguments, start, stop)`` for all rows, on all threads."""
+        """Call ``kernel(*arguments, start, stop)`` for chunks of rows, on threads."""
         run_in_chunks(
             lambda start, stop: kernel(*arguments, start, stop),
             self.problem.n_samples,
@@ -257,6 +292,7 @@ class Assignment:
 
 
 def _whole_numbers(values: ArrayLike) -> NDArray[np.int64]:
+    """Return values as int64, or raise ValueError if they are not integers."""
     array = np.asarray(values)
     if array.size and array.dtype.kind not in "iu":
         raise ValueError(

@@ -1,11 +1,12 @@
-"""The sums that a clustering is described by, compiled, and what they are made of.
+"""Sufficient statistics of a clustering, compiled.
 
-Letters as in the paper: row i has group g, weight w and sits in cluster c. Rows are
-read as x = X[i] - shift. Per group and cluster we keep counts n = sum w, sums
-S = sum w x, squares Q = sum w |x|^2; per cluster mass N = sum_g n, mean m = S / N.
+Letters as in the paper: row i has group g and weight w and is in cluster c. Rows are
+read as x = X[i] - shift. For each cluster and group we keep counts n = sum w, sums
+S = sum w x and squares Q = sum w |x|^2; for each cluster mass N = sum_g n and mean
+m = sum_g S / N.
 
-Sums run in one fixed order, as in ``move_kernels``. Numba's cache looks at the file of
-a function only, so that no compiled function of another file is called.
+Sums run in one fixed order, as in ``move_kernels``. Numba's cache checks only the file
+of a function, so no compiled function calls one of another file.
 """
 
 import numpy as np
@@ -17,7 +18,7 @@ from rawlsian._support.compile import njit
 
 @njit
 def column_moments(X, weights):
-    """Weighted mean and variance of each column of X."""
+    """Return the weighted mean and variance of each column of X."""
     n_samples, n_features = X.shape
     mean, variance = np.zeros(n_features), np.zeros(n_features)
     total = weights.sum()
@@ -44,9 +45,9 @@ def squared_norms(X, shift, norms, start, stop):
 
 @njit
 def nearest_centers(X, centers, labels, distances, start, stop):
-    """Nearest center of each row from start to stop; ties go to the lower.
+    """labels[i] = argmin_c |X[i] - centers[c]|^2; ties go to the lowest index.
 
-    OUT: labels, distances (squared), at these rows.
+    OUT: labels[start:stop]; distances[start:stop], squared.
     """
     n_clusters, n_features = centers.shape
     for i in range(start, stop):
@@ -66,7 +67,7 @@ def nearest_centers(X, centers, labels, distances, start, stop):
 def add_row(
     X, shift, norms, weights, groups, i, c, sign, members, counts, sums, squares
 ):
-    """Add (sign = 1) row i to cluster c, or take it out (sign = -1).
+    """Add row i to cluster c (sign = 1), or remove it (sign = -1).
 
     OUT: members, counts, sums, squares.
     """
@@ -84,7 +85,7 @@ def add_row(
 def accumulate(
     X, shift, norms, weights, groups, labels, members, counts, sums, squares
 ):
-    """Sum up all rows afresh.  OUT: members, counts, sums, squares."""
+    """Compute all sums from the labels.  OUT: members, counts, sums, squares."""
     members[:] = 0
     counts[:] = 0.0
     sums[:] = 0.0
@@ -98,10 +99,10 @@ def accumulate(
 
 @njit
 def fault_in_moves(examples, targets, labels, weights, members):
-    """Position of the first move that may not be made and why, or (-1, 0).
+    """Return the position of the first invalid move and its fault, or (-1, 0).
 
-    Why: 1 no such example, 2 no such cluster, 3 the example is named twice,
-    4 its cluster would be empty in the end.
+    Faults: 1 no such example, 2 no such cluster, 3 the example is named twice,
+    4 its cluster would be empty after all moves.
     """
     n_samples, n_clusters = labels.shape[0], members.shape[0]
     is_named = np.zeros(n_samples, np.bool_)
@@ -129,7 +130,7 @@ def reassign(
     X, shift, norms, weights, groups, examples, targets,
     labels, members, counts, sums, squares, is_changed, sources,
 ):  # fmt: skip
-    """Move each example to its target and mark the clusters that this touches.
+    """Move each example to its target and mark the clusters that change.
 
     OUT: labels, members, counts, sums, squares, is_changed; sources, the clusters
     that the examples were in.
@@ -156,12 +157,12 @@ def summarise(
     counts, sums, squares, group_sizes, max_distance, is_changed,
     mass, mean_norms, mean_dots, costs, utilities,
 ):  # fmt: skip
-    """What follows from the sums of the changed clusters, and the group utilities.
+    """Compute means and costs of the changed clusters, and the group utilities.
 
-    mass = N, mean_norms = m.m, mean_dots[g] = m.S[g] and
-    costs[g] = sum over the members of g of w |x - m|^2 = Q - 2 m.S[g] + n[g] m.m;
+    mass = N, mean_norms = m.m, mean_dots[g] = m.S[g],
+    costs[g] = sum of w |x - m|^2 over members of g = Q[g] - 2 m.S[g] + n[g] m.m,
     utilities[g] = delta - sum_c costs[c, g] / N_g.
-    OUT: mass, mean_norms, mean_dots, costs at these clusters; utilities.
+    OUT: mass, mean_norms, mean_dots, costs of the changed clusters; utilities.
     """
     n_clusters, n_groups, n_features = sums.shape
     mean = np.empty(n_features)

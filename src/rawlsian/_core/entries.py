@@ -1,4 +1,4 @@
-"""Rows as their non-zero entries, in the order in which kernels read them."""
+"""Entries: the rows of X as non-zero entries, in the order that kernels read."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from numpy.typing import NDArray
 from rawlsian._core import sparse_rows
 from rawlsian._core.problem import Problem
 
-# Rows that tell how many different values a column has.
+# Sample of rows in which the distinct values of each column are counted.
 ROWS_LOOKED_AT = 1024
 
 
 class Entries(NamedTuple):
-    """The rows of X as the kernels read them, in an order of their own.
+    """The non-zero entries of the shifted rows of X, in sorted order.
 
-    Row ``rows[place]`` of X is at a place in it; ``places[row]`` is the place of a row.
+    The row at position ``place`` is ``X[rows[place]]``; ``places`` is the inverse
+    permutation. ``shared``, ``norms`` and ``groups`` are by place. See ``sparse_rows``
+    for ``shared``, ``ends``, ``columns`` and ``values``.
     """
 
     rows: NDArray[np.intp]
@@ -31,7 +33,7 @@ class Entries(NamedTuple):
 
 
 def list_entries(problem: Problem) -> Entries:
-    """Rows sorted by the columns with the fewest values: one-hot columns lead."""
+    """List entries of rows sorted by columns, those with the fewest values first."""
     X, shift = problem.X, problem.shift
     looked_at = np.sort(X[:: len(X) // ROWS_LOOKED_AT + 1], axis=0)
     order = np.argsort((np.diff(looked_at, axis=0) != 0).sum(axis=0), kind="stable")

@@ -1,24 +1,23 @@
-"""What moves cost and which of them are best, compiled.
+"""Move costs, searches for single moves and pairs, and the best proposal; compiled.
 
-Arrays and scalars in; each function says which arguments it writes. Letters are those
-of ``cluster_sums``, from which all of this follows: row i, group g, cluster c,
-weight w, x = X[i] - shift, counts n, sums S, squares Q, mass N and mean m.
+Arrays and scalars in; each function names the arguments that it writes. Letters are
+those of ``cluster_sums``: row i, group g, cluster c, weight w, x = X[i] - shift,
+counts n, sums S, squares Q, mass N and mean m.
 
 Reductions run in one fixed order and nothing is reordered (no fastmath), so results
-do not depend on how rows are shared out among threads; and equal rows get equal bits,
-so that ties between them are decided by index.
+do not depend on how rows are divided among threads. Equal rows get equal bits, so the
+index decides ties between them.
 
-Numba's cache looks at the file of a function only: compiled code that had inlined a
-kernel of another file would stay stale when that one changed. So no compiled function
-calls one of another file, here or anywhere. That
-makes this file longer than 500 lines.
+Numba's cache checks only the file of a function: compiled code that had inlined a
+kernel of another file would stay stale when that file changed. So no compiled function
+calls one of another file, here or anywhere. That makes this file longer than 500 lines.
 """
 
 import numpy as np
 
 from rawlsian._support.compile import njit
 
-# Rows at a time where a kernel needs room for each row: it stays in the cache.
+# Rows at a time where a kernel needs a buffer: it stays in the cache.
 ROWS_A_TILE = 4096
 
 
@@ -27,9 +26,9 @@ ROWS_A_TILE = 4096
 
 @njit
 def nonzero_entries(X, shift, i, columns, values):
-    """Write the non-zero entries of X[i] - shift and return how many there are.
+    """Write the non-zero entries of X[i] - shift and return their number.
 
-    Zeros are skipped everywhere in this module: one-hot rows are mostly zeros.
+    This module skips zeros everywhere: one-hot rows are mostly zeros.
     OUT: columns, values.
     """
     n_nonzero = 0
@@ -44,7 +43,7 @@ def nonzero_entries(X, shift, i, columns, values):
 
 @njit
 def dot(X, shift, i, columns, values, n_nonzero):
-    """(X[i] - shift) . v, where v is given by its non-zero entries."""
+    """Return (X[i] - shift) . v, with v given by its non-zero entries."""
     total = 0.0
     for entry in range(n_nonzero):
         j = columns[entry]
@@ -60,7 +59,7 @@ def fill_products(X, shift, sums, products, start, stop):
     """products[c, g, i] = x . S[c, g].  OUT: products[:, :, start:stop]."""
     n_clusters, n_groups, _ = products.shape
     n_features = X.shape[1]
-    # One row a feature, so that the innermost loop runs over neighbours in memory.
+    # One row per feature, so that the innermost loop runs over contiguous memory.
     columns_of_sums = np.empty((n_features, n_clusters * n_groups))
     for j in range(n_features):
         for c in range(n_clusters):
@@ -83,10 +82,10 @@ def fill_products(X, shift, sums, products, start, stop):
 def products_with_row(
     X, columns_of_X, shift, columns, values, n_nonzero, start, stop, out
 ):  # fmt: skip
-    """(X[i] - shift) . v for a tile of rows, v given by its non-zero entries.
+    """out[i - start] = (X[i] - shift) . v, with v given by its non-zero entries.
 
-    ``columns_of_X`` is the transpose of X - shift or empty; with it the work
-    vectorises, in the same order and so to the same bits.  OUT: out[: stop - start].
+    ``columns_of_X`` is the transpose of X - shift, or empty. With it the loop
+    vectorises, in the same order and so with the same bits.  OUT: out[: stop - start].
     """
     n_rows = stop - start
     if columns_of_X.shape[0] == 0:
@@ -126,7 +125,7 @@ def update_products(
                 gaining[i] += w * out[i]
 
 
-# --- What one row's entering or leaving a cluster costs each group ---
+# --- Move costs: what each group pays when a row enters or leaves a cluster ---
 
 
 @njit
@@ -134,14 +133,14 @@ def fill_cluster_move_costs(
     c, norms, weights, groups, labels, members, counts, mass, mean_norms, mean_dots,
     products, move_costs, start, stop,
 ):  # fmt: skip
-    """Change in the cost of group g in cluster c when row i enters it, or leaves it.
+    """Fill move_costs[c, g, i]: change in g's cost if row i enters or leaves c.
 
     Let r = |x - m|^2, p = (x - m).m and t = w / (N + w): the mean moves by t (x - m).
-    Group g's cost changes by n[g] t^2 r - 2 t (x - m).(S[g] - n[g] m), and the row's
-    own group pays w (1 - t)^2 r besides, which is N t (1 - t) r. The sum over groups,
-    kept as the last row of move_costs[c], is N t r. Leaving is entering with weight -w;
-    leaving a cluster of one costs infinity: k clusters stay k clusters.
-    Short loops over few slices, so that they vectorise.
+    The cost of group g changes by n[g] t^2 r - 2 t (x - m).(S[g] - n[g] m), and the
+    row's own group pays w (1 - t)^2 r = N t (1 - t) r in addition. The sum over groups
+    is N t r, kept as the last row of move_costs[c]. Leaving is entering with weight
+    -w. Leaving a cluster of one costs infinity: k clusters stay k clusters.
+    Loops are short and read few slices, so that they vectorise.
     OUT: move_costs[c, :, start:stop].
     """
     n_groups, n_rows = products.shape[1], stop - start
@@ -153,7 +152,7 @@ def fill_cluster_move_costs(
     for g in range(n_groups):
         product = products[c, g, start:stop]
         for i in range(n_rows):
-            total[i] += product[i]  # x.S, for now
+            total[i] += product[i]  # x.S until the loop below
     for i in range(n_rows):
         w = -weights[i] if labels[i] == c else weights[i]
         t[i] = w / (mass[c] + w)
@@ -192,17 +191,17 @@ def fill_move_costs(
 
 # --- Proposals ---
 #
-# A search runs through moves in order. A move can be admitted only if the cost of the
-# least advantaged group falls. With keep_all every admitted move is found; otherwise
-# only contenders, those that may still be the best in the order of best_proposal:
-# a limit on the change in total cost, lowered as they are found, rules out nearly all
-# others. What it rules out is worse by more than rounding, so that where a search is
-# cut into chunks does not matter.
+# A search visits moves in order. A move is admitted only if the cost of the least
+# advantaged group falls. With keep_all a search returns every admitted move; otherwise
+# only contenders, which may still be the best in the order of best_proposal. A limit on
+# the change in total cost, lowered with each contender, rules out nearly all other
+# moves. The moves ruled out are worse by more than rounding, so the division of a
+# search into chunks does not matter.
 
 
 @njit
 def judge(proposed, j, utilities, tolerance):
-    """Whether proposal j is admitted, and whether it harms no group."""
+    """Return is_admitted (the lowest utility rises), is_harmless (no group loses)."""
     lowest = utilities[0]
     for g in range(utilities.shape[0]):
         lowest = min(lowest, utilities[g])
@@ -215,11 +214,11 @@ def judge(proposed, j, utilities, tolerance):
 
 @njit
 def next_limit(limit, slack, keep_all, change, is_harmless):
-    """Limit on the change in total cost, now that one with this change was found.
+    """Return the limit on the change in total cost after finding this change.
 
-    What is harmless costs at most the slack in total. So one that is not harmless
-    rules out what costs more than it and cannot be harmless, and one that is
-    harmless all that costs more than it.
+    A harmless move costs at most ``slack`` in total. So a move that is not harmless
+    rules out moves that cost more than itself and more than slack; a harmless move
+    rules out all that cost more than itself.
     """
     if keep_all:
         return limit
@@ -230,15 +229,15 @@ def next_limit(limit, slack, keep_all, change, is_harmless):
 
 @njit
 def doubled(array):
-    """The array with twice the room."""
+    """Return a copy of the array with twice its length."""
     return np.concatenate((array, np.empty_like(array)))
 
 
 @njit
 def best_in_rows(labels, move_costs, lag, start, stop):
-    """Lowest change in total cost among a row's moves that help group lag.
+    """Return for each row the lowest change in total cost that helps group lag.
 
-    Infinite where there is none. Tells which rows single_moves must look at.
+    Infinite for a row without such a move. single_moves skips rows by it.
     """
     n_clusters, total = move_costs.shape[0], move_costs.shape[1] - 1
     n_rows = stop - start
@@ -262,10 +261,10 @@ def best_in_rows(labels, move_costs, lag, start, stop):
 def single_moves(
     labels, utilities, group_sizes, tolerance, move_costs, keep_all, start, stop
 ):  # fmt: skip
-    """Search the moves of one row, for the rows start to stop - 1.
+    """Search the single moves of rows start to stop - 1.
 
-    Move i (k - 1) + t takes row i to the t-th of the other clusters. Returns the
-    numbers of the moves found and the group utilities that they lead to.
+    Move i (k - 1) + t takes row i to the t-th of the other clusters.
+    Returns the numbers of the moves found and the group utilities after each.
     """
     n_clusters, n_groups = move_costs.shape[0], utilities.shape[0]
     best = best_in_rows(labels, move_costs, utilities.argmin(), start, stop)
@@ -299,11 +298,11 @@ def enter_cluster(
     c, w, x, first, dots, norms, weights, groups, labels,
     members, counts, mass, mean_norms, mean_dots, products, move_costs,
 ):  # fmt: skip
-    """Let row x enter cluster c with weight w (leave it with -w).
+    """Let row x enter cluster c with weight w, or leave it with weight -w.
 
-    ``dots`` has the products of x with the rows from first on, the only ones updated.
-    A cluster that x leaves empty costs nothing to enter. All rows have weight.
-    OUT: all of cluster c in members, counts, ..., move_costs.
+    ``dots`` holds the products of x with the rows from first on; only these rows are
+    updated. Entering a cluster that x left empty costs nothing. All rows have weight.
+    OUT: members, counts, mass, mean_norms, mean_dots, products, move_costs, at c.
     """
     n_groups, n_rows = counts.shape[1], norms.shape[0]
     old, new, norm, h = mass[c], mass[c] + w, norms[x], groups[x]
@@ -334,9 +333,9 @@ def restore_cluster(
     from_products, from_move_costs, members, counts, mass, mean_norms, mean_dots,
     products, move_costs,
 ):  # fmt: skip
-    """Copy cluster c back, for the rows from first on.
+    """Restore cluster c from the ``from_`` arrays, for the rows from first on.
 
-    OUT: cluster c in members, counts, ..., move_costs.
+    OUT: members, counts, mass, mean_norms, mean_dots, products, move_costs, at c.
     """
     members[c], mass[c], mean_norms[c] = from_members[c], from_mass[c], from_norms[c]
     n_groups, n_rows = products.shape[1:]
@@ -357,11 +356,10 @@ def pair_moves(
 ):  # fmt: skip
     """Search the pairs a < b of the given single moves, for a in start to stop - 1.
 
-    Move a takes row ``rows[a]`` to ``targets[a]``; moves are sorted by row, and row y
-    is ``examples[y]`` of X, with weight. Move a is made on a scratch copy of the
-    statistics; a second move then costs what a single one does, and only two
-    clusters differ.
-    Returns the pairs found as numbers a n_moves + b, and their group utilities.
+    Move a takes row ``rows[a]`` to ``targets[a]``. Moves are sorted by row; row y is
+    ``X[examples[y]]`` and has weight. Move a is made on a scratch copy of the
+    statistics, in which two clusters change; the second move is then a single move.
+    Returns the pairs found as numbers a n_moves + b, and the utilities after each.
     """
     n_moves, n_rows, n_groups = rows.shape[0], norms.shape[0], utilities.shape[0]
     lag = utilities.argmin()
@@ -373,7 +371,7 @@ def pair_moves(
         members.copy(), counts.copy(), mass.copy(), mean_norms.copy(),
         mean_dots.copy(), products.copy(), move_costs.copy(),
     )  # fmt: skip
-    # Places in the scratch copy of move_costs of what a move's two clusters cost.
+    # Positions of the costs of a move's two clusters in the scratch move_costs.
     after, stride = scratch[6].ravel(), n_rows * (n_groups + 1)
     least = np.uint64(lag * n_rows)
     leave, enter = np.empty(n_moves, np.uint64), np.empty(n_moves, np.uint64)
@@ -426,13 +424,13 @@ def pairing_costs(
     norms, weights, labels, mass, mean_norms, products, move_costs, examples, targets,
     costs, saved,
 ):  # fmt: skip
-    """What each move costs in total, and what a pair may save beside the other move.
+    """Compute each move's total cost, and a bound on what pairing it can save.
 
     Rows with signed weights w_i (negative: they leave), at e_i from the mean of a
     cluster of mass N, change its cost by sum w_i |e_i|^2 - |sum w_i e_i|^2 /
-    (N + sum w_i). So what two of them cost alone, added up, is too high by at most
-    (|w_x e_x| + |w_y e_y|)^2 / (N - w_x - w_y) for each cluster that they share.
-    OUT: costs, saved.
+    (N + sum w_i). So the sum of the costs of two single moves exceeds the cost of
+    the pair by at most (|w_x e_x| + |w_y e_y|)^2 / (N - w_x - w_y) for each cluster
+    that they share.  OUT: costs, saved.
     """
     n_clusters, n_groups, n_samples = products.shape
     distances, reach = np.empty((n_clusters, n_samples)), np.zeros(n_clusters)
@@ -464,12 +462,12 @@ def promising_pairs(
 ):  # fmt: skip
     """Search the pairs that may cost less than limit in total.
 
-    ``order`` has the moves by what they cost alone. The first of a pair, which is made
-    on a scratch copy of the statistics, is the cheaper one and at one of these places
-    of it; so few come into question, and few dear ones beside each. (Costs of infinity
-    come with savings of infinity, and make comparisons here false.)
-    Returns the pairs found as numbers a n_moves + b with a < b, and their group
-    utilities, in no particular order.
+    ``order`` sorts the moves by their costs alone. The first move of a pair is the
+    cheaper one, at one of these ``places`` in the order; it is made on a scratch copy
+    of the statistics. So few first moves qualify, and few dearer ones with each.
+    (An infinite cost comes with an infinite saving and makes comparisons here false.)
+    Returns the pairs found as numbers a n_moves + b with a < b, and the utilities
+    after each, in no particular order.
     """
     n_moves, n_samples, n_groups = order.shape[0], norms.shape[0], utilities.shape[0]
     slack = tolerance * group_sizes.sum()
@@ -524,7 +522,7 @@ def promising_pairs(
 
 @njit
 def overall_utilities(utilities, shares):
-    """Sum over groups of share times utility, summed as in best_proposal."""
+    """overall[j] = sum_g shares[g] utilities[j, g], in the order of best_proposal."""
     overall = np.zeros(utilities.shape[0])
     for j in range(utilities.shape[0]):
         for g in range(utilities.shape[1]):
@@ -534,10 +532,11 @@ def overall_utilities(utilities, shares):
 
 @njit
 def best_proposal(proposed, utilities, shares, tolerance):
-    """Index of the best proposal in the paper's order of preference, or -1.
+    """Return the best proposal in the paper's order of preference, or -1.
 
-    Admitted: the lowest utility rises. Preferred: no group falls. Then: highest
-    overall utility; then lowest index.
+    Admitted: the lowest utility rises. Preferred: no group loses. Then: highest
+    overall utility. Then: lowest index.
+    Returns its index, is_harmless and overall utility.
     """
     n_groups = proposed.shape[1]
     now = 0.0
@@ -548,8 +547,8 @@ def best_proposal(proposed, utilities, shares, tolerance):
         overall = 0.0
         for g in range(n_groups):
             overall += shares[g] * proposed[j, g]
-        # What harms nobody cannot lower the overall utility, so most proposals are
-        # out of the running here already.
+        # A harmless proposal cannot lower the overall utility, so this rules out most
+        # proposals.
         if overall <= best_overall and (best_harmless or overall < now - 2 * tolerance):
             continue
         is_admitted, is_harmless = judge(proposed, j, utilities, tolerance)

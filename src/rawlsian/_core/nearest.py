@@ -1,4 +1,4 @@
-"""Nearest centers, and mean costs of the groups."""
+"""Nearest centers, and weighted means by group."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rawlsian._support.threads import run_in_chunks
 def nearest(
     X: NDArray[np.float64], centers: NDArray[np.float64]
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """The nearest center of each row, ties to the lower, and its squared distance."""
+    """Return each row's nearest center (ties: lowest index) and squared distance."""
     labels, distances = np.zeros(len(X), np.int32), np.empty(len(X))
     run_in_chunks(
         lambda start, stop: cluster_sums.nearest_centers(
@@ -26,7 +26,7 @@ def nearest(
 
 
 def group_means(problem: Problem, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Weighted mean of what each row has, by group."""
+    """Return the weighted mean of values, one per row, in each group."""
     sums = np.bincount(problem.groups, problem.weights * values, problem.n_groups)
     means: NDArray[np.float64] = sums / problem.group_sizes
     return means

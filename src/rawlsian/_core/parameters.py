@@ -1,4 +1,4 @@
-"""Checks of the parameters that several functions share."""
+"""Checks of parameters that several functions take."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rawlsian._core.problem import Problem
 
 
 def random_state_of(seed: Any) -> np.random.RandomState:
-    """A RandomState, also of NumPy's newer Generator."""
+    """Return a RandomState seeded by whatever random_state may be."""
     if isinstance(seed, np.random.Generator):
         seed = int(seed.integers(2**32))
     state: np.random.RandomState = check_random_state(seed)
@@ -20,7 +20,7 @@ def random_state_of(seed: Any) -> np.random.RandomState:
 
 
 def check_count(value: object, name: str, least: int = 1) -> None:
-    """Refuse what is not a whole number that large."""
+    """Raise ValueError unless value is an integer of at least ``least``."""
     if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < least:
         raise ValueError(
             f"{name} must be a whole number, {least} or more, got {value!r}."
@@ -28,7 +28,7 @@ def check_count(value: object, name: str, least: int = 1) -> None:
 
 
 def check_n_clusters(n_clusters: object, problem: Problem) -> None:
-    """Refuse a number of clusters that the rows cannot fill."""
+    """Raise ValueError unless 1 <= n_clusters <= number of rows with weight."""
     check_count(n_clusters, "n_clusters")
     n_rows = int((problem.weights > 0).sum())
     if int(n_clusters) > n_rows:  # type: ignore[call-overload]

@@ -1,4 +1,4 @@
-"""Numbering clusters so that two clusterings can be compared."""
+"""Renumber clusters so that two clusterings can be compared."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ def renumbering(
     n_clusters: int,
     has_weight: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.intp]:
-    """A new number for each cluster, so that labels differ from others in few rows."""
+    """Return new cluster numbers that make labels agree with others in most rows.
+
+    Only rows in ``has_weight`` count, if it is given.
+    """
     pairs = labels.astype(np.int64) * n_clusters + others
     common = np.bincount(pairs, has_weight, n_clusters**2)
     _, numbers = linear_sum_assignment(-common.reshape(n_clusters, n_clusters))

@@ -1,12 +1,12 @@
-"""Rows as their non-zero entries, and starts drawn among them: what a run begins with.
+"""Sparse rows and random initial rows for Lloyd's algorithm, compiled.
 
 One-hot rows are mostly zeros. Row i has ``values[entry]`` in column ``columns[entry]``
-for entry from ``ends[i]`` up to ``ends[i + 1]``. A zero makes their number even where
-it is odd: they are met in twos. Rows come sorted, so that many begin with the same
-``shared[i]`` twos as the row before.
+for ``ends[i] <= entry < ends[i + 1]``. Kernels read entries in pairs, so a zero entry
+pads an odd number. Rows are sorted, so that many begin with the same ``shared[i]``
+pairs of entries as the row before.
 
-Numba's cache looks at the file of a function only, so that no compiled function of
-another file is called.
+Numba's cache checks only the file of a function, so no compiled function calls one of
+another file.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ from rawlsian._support.compile import njit
 
 @njit
 def count_entries(X, shift, rows, ends):
-    """Where the entries of each row of X[rows] - shift end.  OUT: ends."""
+    """ends[i + 1] = ends[i] + entries of X[rows[i]] - shift, made even.  OUT: ends."""
     ends[0] = 0
     for i in range(rows.shape[0]):
         n_entries = 0
@@ -28,10 +28,10 @@ def count_entries(X, shift, rows, ends):
 
 @njit
 def list_entries(X, shift, rows, order, ends, columns, values, shared):
-    """The entries of X[rows] - shift, those of a row with its columns in this order.
+    """List the entries of X[rows] - shift, within a row by columns in this order.
 
-    OUT: columns, values, both given as zeros; shared, how many twos of entries a row
-    has in common with the row before.
+    IN: ends, from count_entries.  OUT: columns, values, both given as zeros; shared,
+    the number of pairs of entries with which a row begins as the row before does.
     """
     for i in range(rows.shape[0]):
         entry = ends[i]
@@ -58,9 +58,9 @@ def list_entries(X, shift, rows, order, ends, columns, values, shared):
 
 @njit
 def distinct_rows(draws, rows):
-    """Turn draws[run, t] from 0 to n - t - 1 into different rows from 0 to n - 1.
+    """Turn draws[run, t] in [0, n - t) into distinct rows of each run in [0, n).
 
-    The t-th draw counts the rows that were not drawn before.  OUT: rows.
+    rows[run, t] is the draws[run, t]-th of the rows not yet drawn.  OUT: rows.
     """
     n_runs, n_drawn = draws.shape
     taken = np.empty(n_drawn, np.int64)  # sorted
