@@ -1,1 +1,1 @@
-"""Searches for centers and partitions."""
+"""Searches for centers and partitions: k-means, Fair-Lloyd, crossing, leximin."""

@@ -1,7 +1,7 @@
-"""The search for free centers: runs of Fair-Lloyd, crossed with each other.
+"""Search for free centers: runs of Fair-Lloyd, crossed with each other.
 
-Two ends of runs give the centers from which the next run starts, as in HG-means for
-k-means (Gribel and Vidal, 2019).
+A crossing combines the centers of two solutions into the start of the next run, as
+HG-means does for k-means (Gribel and Vidal, 2019).
 """
 
 from __future__ import annotations
@@ -16,41 +16,44 @@ from scipy.optimize import linear_sum_assignment
 from rawlsian._core.problem import Problem
 from rawlsian._search.fair_lloyd import SAME, FairRuns, Solutions
 
-# How many are made of the solutions kept at a time, how often one of their centers goes
-# to a random example, and when a run is given up.
+# Crossings per batch; probability that one center moves to a random example; a crossed
+# run is given up if after PATIENCE iterations its largest mean cost is above
+# GIVE_UP_ABOVE times that of the worst solution kept.
 CROSSINGS_A_BATCH = 32
 SHARE_MUTATED = 0.5
 PATIENCE = 2
 GIVE_UP_ABOVE = 1.02
 
-# Random starts that are made at a time, between which a search can be interrupted.
+# Random starts per batch; a search can be interrupted between batches.
 STARTS_A_BATCH = 64
 
-# Random starts, unless a user says otherwise.
+# Default number of random starts.
 N_INIT = 64
 
 Callback = Callable[[Any], object]
 
 
 def population_size(n_clusters: int) -> int:
-    """How many solutions are kept: more where they can differ in more ways."""
+    """Return the number of solutions kept: more clusters allow more differences."""
     return 4 * n_clusters + 4
 
 
 def enough_crossings(n_clusters: int) -> int:
-    """How many crossings find, on Adult samples, what many more do."""
+    """Return a number of crossings beyond which more did not help on Adult samples."""
     return min(100 + 12 * n_clusters**2, 10_000)
 
 
 class SearchStep(NamedTuple):
-    """What a callback is told.
+    """Progress of a search, as passed to a callback.
 
     Attributes
     ----------
-    n_done, n_runs : int
-        Number of runs done, and of all runs.
+    n_done : int
+        Number of runs done.
+    n_runs : int
+        Number of runs in all.
     largest_cost : float
-        The lowest largest mean group cost so far.
+        The largest mean cost of a group in the best solution so far.
     """
 
     n_done: int
@@ -61,7 +64,7 @@ class SearchStep(NamedTuple):
 def random_centers(
     problem: Problem, n_runs: int, n_clusters: int, rng: np.random.RandomState
 ) -> NDArray[np.float64]:
-    """Initial centers: different examples that have weight, if there are enough."""
+    """Draw initial centers of each run: distinct rows with weight, if enough exist."""
     rows = np.flatnonzero(problem.weights > 0)
     replace = len(rows) < n_clusters
     drawn = [rng.choice(rows, n_clusters, replace=replace) for _ in range(n_runs)]
@@ -78,10 +81,11 @@ def search(
     rng: np.random.RandomState,
     callback: Callback | None = None,
 ) -> tuple[Solutions, bool]:
-    """The best solutions found, best first, and whether the search was interrupted.
+    """Return the best solutions found, best first, and is_interrupted.
 
-    Independent runs first; then the best of them are crossed with each other, and with
-    what comes of that. Ctrl-C ends it with what there is, once there is something.
+    Independent runs come first. Then the best solutions are crossed with each other,
+    and their offspring in turn. After the first batch Ctrl-C ends the search with the
+    solutions found so far.
     """
     n_runs, size = n_init + n_crossings, population_size(n_clusters)
     starts = random_centers(runs.problem, n_init, n_clusters, rng)
@@ -109,18 +113,18 @@ def search(
 def thorough_search(
     runs: FairRuns, n_clusters: int, rng: np.random.RandomState, *, times: int = 1
 ) -> Solutions:
-    """The best solutions of a search as by RawlsianKMeans, or so many times longer."""
+    """Search as RawlsianKMeans does by default, ``times`` as long; best first."""
     n_crossings = times * enough_crossings(n_clusters)
     best, is_interrupted = search(
         runs, n_clusters, n_init=times * N_INIT, n_crossings=n_crossings, rng=rng
     )
-    if is_interrupted:  # by the user, who should not get less than was asked for
+    if is_interrupted:  # a partial result would be less than the caller asked for
         raise KeyboardInterrupt
     return best
 
 
 def _fittest(solutions: Solutions, size: int) -> Solutions:
-    """The best that differ from each other in what they cost a group, best first."""
+    """Return the best solutions, best first, without duplicates in group costs."""
     ranked = np.sort(solutions.costs, axis=1)[:, ::-1]
     kept: list[int] = []
     for run in np.argsort(ranked[:, 0], kind="stable").tolist():
@@ -137,10 +141,10 @@ def _fittest(solutions: Solutions, size: int) -> Solutions:
 def _children(
     parents: Solutions, problem: Problem, n_children: int, rng: np.random.RandomState
 ) -> NDArray[np.float64]:
-    """Centers made of two parents', paired off by distance, one of each pair.
+    """Cross pairs of parents: match their centers by distance, keep one of each match.
 
-    A parent is the better of two drawn at random. Now and then one of the centers is
-    put on a random example instead.
+    A parent is the better of two drawn at random. With probability SHARE_MUTATED one
+    center moves to a random example.
     """
     n_parents, n_clusters = parents.centers.shape[:2]
     rows = np.flatnonzero(problem.weights > 0)

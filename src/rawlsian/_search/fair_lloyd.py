@@ -1,4 +1,4 @@
-"""Fair-Lloyd: nearest centers and fair centers in turn, many runs side by side.
+"""Fair-Lloyd: alternate nearest centers and fair centers, many runs in parallel.
 
 Socially fair k-means (Ghadiri, Samadi and Vempala, 2021) minimises the largest mean
 squared distance of a group over centers that may lie anywhere. Each step of a run
@@ -18,17 +18,22 @@ from rawlsian._search import lloyd
 from rawlsian._search.restarts import slots_for
 from rawlsian._support.threads import run_in_chunks
 
-# Iterations of a run, unless a user says otherwise.
+# Default limit on the iterations of a run.
 MAX_ITER = 300
 
-# Largest costs closer than this, as a share, are of one solution.
+# Costs with a smaller relative difference belong to the same solution.
 SAME = 1e-9
 
 RUNS_A_THREAD = 4
 
 
 class Solutions(NamedTuple):
-    """Ends of runs: mean costs and weights of the groups, centers, iterations."""
+    """Results of runs, one row a run.
+
+    ``costs`` and ``group_weights`` have shape (n_runs, n_groups): mean costs of the
+    groups, and lambda. ``centers`` has shape (n_runs, n_clusters, n_features), less
+    the problem's shift. ``n_iter`` has shape (n_runs,).
+    """
 
     costs: NDArray[np.float64]
     group_weights: NDArray[np.float64]
@@ -37,23 +42,23 @@ class Solutions(NamedTuple):
 
     @property
     def objectives(self) -> NDArray[np.float64]:
-        """The largest mean cost of a group, by run."""
+        """Largest mean cost of a group, of shape (n_runs,)."""
         largest: NDArray[np.float64] = self.costs.max(axis=1)
         return largest
 
     def take(self, runs: list[int]) -> Solutions:
-        """Those of some runs."""
+        """Return the solutions of some runs."""
         parts: Any = (part[runs] for part in self)
         return Solutions(*parts)
 
     def join(self, others: Solutions) -> Solutions:
-        """Those of both."""
+        """Return these solutions followed by others."""
         parts: Any = map(np.concatenate, zip(self, others, strict=True))
         return Solutions(*parts)
 
 
 class FairRuns:
-    """Runs of Fair-Lloyd on one problem, of which X is kept as entries."""
+    """Runs of Fair-Lloyd on one problem; keeps the entries of X between calls."""
 
     def __init__(self, problem: Problem, max_iter: int) -> None:
         self.problem = problem
@@ -65,7 +70,11 @@ class FairRuns:
     def run(
         self, init: NDArray[np.float64], *, patience: int = 0, ceiling: float = np.inf
     ) -> Solutions:
-        """Fair-Lloyd from each of init, centers of shape (n_runs, k, d), shifted."""
+        """Run Fair-Lloyd from init, of shape (n_runs, n_clusters, n_features), shifted.
+
+        A run ends early if its largest mean cost is above ``ceiling`` after
+        ``patience`` iterations.
+        """
         problem, entries = self.problem, self.entries
         weights = problem.weights[entries.rows]
         n_runs, n_clusters, _ = init.shape

@@ -1,4 +1,4 @@
-"""The trade-off: what the worst-off group gains, against what everyone pays."""
+"""Trade-off between the utility of the worst-off group and overall utility."""
 
 from __future__ import annotations
 
@@ -14,23 +14,25 @@ from rawlsian._core.problem import MaxDistance, Problem, check_examples
 from rawlsian._search.crossing import thorough_search
 from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns
 
-# Rows with less than this share of the largest weight would be lost to rounding.
+# Rows with a smaller weight, relative to the largest, would be lost to rounding.
 LEAST_PULL = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
 class Frontier:
-    """Clusterings of which none is better both on the whole and for the worst-off.
+    """Clusterings that trade overall utility for the utility of the worst-off group.
+
+    No clustering here is better than another in both.
 
     Attributes
     ----------
     groups : ndarray of shape (n_groups,)
         Names of the groups, sorted; the columns of ``utilities``.
     utilities : ndarray of shape (n_points, n_groups)
-        Utility of each group; the first point is the utilitarian, the last the
-        Rawlsian.
+        Mean utility of each group. The first point is the utilitarian clustering, the
+        last the Rawlsian.
     overall : ndarray of shape (n_points,)
-        Overall utility, falling.
+        Mean utility of all examples, decreasing.
     cluster_centers : ndarray of shape (n_points, n_clusters, n_features)
         The centers of each point.
     """
@@ -49,7 +51,20 @@ class Frontier:
         )
 
     def labels(self, point: int, X: ArrayLike) -> NDArray[np.int32]:
-        """The nearest center of each row of X at one of the points."""
+        """Assign each row of X to its nearest center at one of the points.
+
+        Parameters
+        ----------
+        point : int
+            Index of the point, from 0.
+        X : array-like of shape (n_samples, n_features)
+            The examples, with the columns that the points were found with.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The cluster of each row.
+        """
         checked, centers = check_examples(X), self.cluster_centers[point]
         if checked.shape[1] != centers.shape[1]:
             raise ValueError(
@@ -71,10 +86,10 @@ def frontier(
 ) -> Frontier:
     """Find clusterings between the utilitarian and the Rawlsian one.
 
-    The groups' weights go from their shares of the people, which is k-means, to those
-    of ``RawlsianKMeans``; for each, k-means with these weights starts from what was
-    found before. Clusterings than which another one is better both on the whole and
-    for the worst-off group are left out. Centers are free.
+    The weights of the groups go from their shares of the people, which is k-means, to
+    those of ``RawlsianKMeans``. At each step, k-means with these weights starts from
+    the centers found before. A clustering is left out if another one has both a higher
+    overall utility and a higher utility of the worst-off group. Centers are free.
 
     Parameters
     ----------
@@ -85,8 +100,8 @@ def frontier(
     n_clusters : int
         Number of clusters.
     n_points : int, default=21
-        Largest number of points, both ends among them; 2 or more. Where a clustering
-        is better than several points, there are fewer, and holes between them.
+        Largest number of points, including both ends; 2 or more. Points that another
+        clustering dominates are left out, so that there may be fewer, with gaps.
     sample_weight : array-like of shape (n_samples,), default=None
         How many people each example stands for.
     max_distance : "auto" or float, default="auto"
@@ -97,7 +112,7 @@ def frontier(
     Returns
     -------
     Frontier
-        The points, from the utilitarian to the Rawlsian one.
+        The points, from the utilitarian to the Rawlsian clustering.
 
     Examples
     --------
@@ -131,14 +146,14 @@ def frontier(
 
 
 def _weighted(problem: Problem, shares: NDArray[np.float64]) -> Problem:
-    """Everyone in one group, in which each group has that share of the weight."""
+    """Return a problem of one group, in which each group weighs its share in total."""
     weights = problem.weights * (shares / problem.group_sizes)[problem.groups]
     least = np.where(problem.weights > 0, LEAST_PULL * weights.max(), 0.0)
     return problem.as_one_group(np.maximum(weights, least))
 
 
 def not_dominated(problem: Problem, centers: NDArray[np.float64]) -> Frontier:
-    """The points that no other is better than, by falling overall utility."""
+    """Return the centers that no others dominate, by decreasing overall utility."""
     costs = np.empty((len(centers), problem.n_groups))
     for point, these in enumerate(centers):
         costs[point] = group_means(problem, nearest(problem.X, these)[1])

@@ -1,13 +1,13 @@
-"""One row at a time to where the groups are better off: Hartigan's way, made fair.
+"""Hartigan's method for fair partitions, compiled: move one row at a time.
 
 Centers are the means of the clusters. Each row in turn goes to the cluster where the
 soft maximum of the mean group costs, t log sum_g exp(cost_g / t), is lowest. While the
-temperature t is high, what one group gains may be paid by another; as it falls, only
+temperature t is high, one group may gain at the expense of another; as it falls, only
 the largest cost counts. At 0 a move must be better in the leximin order: the largest
-cost lower or, that being equal, the second largest, and so on.
+cost is lower or, if equal, the second largest, and so on.
 
-Rows are read as their non-zero entries, listed by ``sparse_rows``. Numba's cache looks
-at the file of a function only, so that no compiled function of another file is called.
+Rows are read as their non-zero entries, listed by ``sparse_rows``. Numba's cache checks
+only the file of a function, so no compiled function calls one of another file.
 """
 
 import math
@@ -16,13 +16,13 @@ import numpy as np
 
 from rawlsian._support.compile import njit
 
-# A temperature ends when a sweep moves no more than this share of the rows.
+# A temperature ends when a sweep moves no more than this fraction of the rows.
 SETTLED = 1e-3
 
 
 @njit
 def soft_maximum(costs, temperature):
-    """Largest of the costs, and a little more where others come near it."""
+    """Return t log sum_g exp(cost_g / t), a little above the largest cost."""
     largest, total = costs.max(), 0.0
     for cost in costs:
         total += math.exp((cost - largest) / temperature)
@@ -31,9 +31,9 @@ def soft_maximum(costs, temperature):
 
 @njit
 def is_leximin_better(costs, others, tolerance):
-    """Whether the largest of the costs is lower or, if equal, the next, and so on."""
+    """Return True if the largest cost is lower or, if equal, the next, and so on."""
     difference = costs.max() - others.max()
-    if abs(difference) > tolerance:  # mostly, and then nothing need be sorted
+    if abs(difference) > tolerance:  # mostly true, and then no sorting is needed
         return difference < 0.0
     ours, theirs = np.sort(costs), np.sort(others)
     for rank in range(len(ours) - 1, -1, -1):
@@ -44,9 +44,10 @@ def is_leximin_better(costs, others, tolerance):
 
 @njit
 def describe_cluster(c, counts, sums, mass, mean_norms, mean_dots, parts):
-    """With the mean m: N, m.m, m.S[g] and the part -2 m.S[g] + n[g] m.m of the cost.
+    """Compute N, m.m, m.S[g] and parts[g] = -2 m.S[g] + n[g] m.m of cluster c.
 
-    OUT: mass, mean_norms, mean_dots, parts, all of cluster c.
+    The cost of group g in c is Q[g] + parts[g].
+    OUT: mass, mean_norms, mean_dots, parts, at c.
     """
     n_features, _, n_groups = sums.shape
     mass[c] = mean_norms[c] = 0.0
@@ -70,9 +71,9 @@ def add_change(
     c, weight, norm, group, products, counts, mass, mean_norms, mean_dots, parts,
     group_sizes, costs,
 ):  # fmt: skip
-    """Mean group costs after a row enters c, or leaves it with a negative weight.
+    """Add to costs the change when a row enters c, or leaves it with negative weight.
 
-    IN: products[c, g] = x.S[g] of the row.  OUT: costs.
+    IN: products[c, g] = x.S[c, g] of the row.  OUT: costs, mean costs of the groups.
     """
     n_groups = len(group_sizes)
     product = 0.0
@@ -92,7 +93,7 @@ def add_change(
 
 @njit
 def shift_row(ends, columns, values, i, c, group, weight, counts, sums):
-    """Add row i to cluster c, or take it out with a negative weight.
+    """Add row i to cluster c, or remove it with negative weight.
 
     OUT: counts, sums.
     """
@@ -106,7 +107,7 @@ def sweep(
     ends, columns, values, norms, weights, groups, group_sizes, temperature,
     tolerance, labels, members, counts, sums, mass, mean_norms, mean_dots, parts, costs,
 ):  # fmt: skip
-    """Offer every row its best cluster once; returns how many were moved.
+    """Move every row once to its best cluster; return the number of rows moved.
 
     OUT: labels, members, counts, sums, mass, mean_norms, mean_dots, parts; costs, the
     mean costs of the groups.
@@ -162,17 +163,17 @@ def improve(
     ends, columns, values, weights, groups, group_sizes, n_clusters, n_features,
     temperatures, max_sweeps, least_gain, tolerance, labels,
 ):  # fmt: skip
-    """Move rows until none is better off elsewhere, at each of the temperatures.
+    """Sweep over the rows, at each temperature until no move is better.
 
-    At those above 0 it ends earlier where few rows move, or after max_sweeps; at 0
-    where a sweep lowers the largest cost by less than least_gain, if that is above 0.
-    No cluster is emptied; rows without weight stay.  IN and OUT: labels.
+    A temperature above 0 also ends when few rows move, or after max_sweeps; 0 also ends
+    when a sweep lowers the largest cost by less than least_gain, if that is above 0.
+    No cluster becomes empty; rows without weight stay.  IN and OUT: labels.
     """
     n_samples, n_groups = len(weights), len(group_sizes)
     norms, squares = np.zeros(n_samples), np.zeros(n_groups)
     members = np.zeros(n_clusters, np.int64)
     counts = np.zeros((n_clusters, n_groups))
-    sums = np.zeros((n_features, n_clusters, n_groups))  # inner loops run along it
+    sums = np.zeros((n_features, n_clusters, n_groups))  # contiguous in loops
     mass, mean_norms = np.zeros(n_clusters), np.zeros(n_clusters)
     mean_dots, parts = np.zeros_like(counts), np.zeros_like(counts)
     costs = np.empty(n_groups)
@@ -187,7 +188,7 @@ def improve(
     for c in range(n_clusters):
         describe_cluster(c, counts, sums, mass, mean_norms, mean_dots, parts)
     for temperature in temperatures:
-        # At 0 it ends by itself: every move is better in the leximin order.
+        # At 0 sweeps end by themselves: every move is better in the leximin order.
         n_sweeps = max_sweeps if temperature > 0.0 else 1_000_000
         for _ in range(n_sweeps):
             for g in range(n_groups):

@@ -1,8 +1,8 @@
 """Leximin: after the worst-off group the second worst-off, and so on.
 
-For a partition, the centers that make the largest mean cost least are fixed wherever a
-group that has this cost lives. Elsewhere they are free to serve the groups that are
-left: the largest of their costs is made least in the same way, and so on.
+For a partition, minimising the largest mean cost fixes the centers of all clusters with
+members of a group that has this cost. The other centers are free to serve the other
+groups: the largest of their costs is minimised in the same way, and so on.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from rawlsian._core.problem import Problem
 from rawlsian._search import lloyd
 from rawlsian._search.fair_lloyd import SAME, FairRuns, Solutions
 
-# Groups with less weight than this are not among those that have the largest cost.
+# A group with a smaller lambda does not have the largest cost.
 NO_WEIGHT = 1e-6
 
 
 def leximin_best(runs: FairRuns, solutions: Solutions) -> Solutions:
-    """Put the best in the leximin order before the solutions, which come best first.
+    """Put the leximin-best solution before the solutions, which come best first.
 
-    It is one of those with the lowest largest cost. For each of them, centers that are
-    leximin-best for the partition and nearest centers are taken in turn.
+    It starts from one of the solutions with the lowest largest cost. Each of these is
+    improved by alternating leximin centers and nearest centers.
     """
     problem = runs.problem
     lowest = solutions.objectives[0]
@@ -45,10 +45,10 @@ def leximin_best(runs: FairRuns, solutions: Solutions) -> Solutions:
 
 
 def is_better(costs: NDArray[np.float64], others: NDArray[np.float64]) -> bool:
-    """Whether the largest cost is lower or, that being equal, the next, and so on."""
-    # By a share, as these are ends of runs, level only as far as Fair-Lloyd made them.
-    # hartigan.is_leximin_better asks the same of one move, whose gain can be far less
-    # than that share, and so goes by the tolerance of a Problem.
+    """Return True if the largest cost is lower or, if equal, the next, and so on."""
+    # The tolerance is relative, as Fair-Lloyd equalises costs only up to a relative
+    # error. hartigan.is_leximin_better compares single moves, whose gains can be far
+    # smaller than that, and so uses the tolerance of a Problem.
     for ours, theirs in zip(np.sort(costs)[::-1], np.sort(others)[::-1], strict=True):
         if abs(ours - theirs) > SAME * max(ours, theirs):
             return bool(ours < theirs)
@@ -58,7 +58,10 @@ def is_better(costs: NDArray[np.float64], others: NDArray[np.float64]) -> bool:
 def _alternate(
     problem: Problem, centers: NDArray[np.float64], max_iter: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Leximin centers and nearest centers in turn, while that is better."""
+    """Alternate leximin centers and nearest centers while that improves the costs.
+
+    Returns the mean costs of the groups, and the centers.
+    """
     labels, distances = nearest(problem.X, centers)
     costs = group_means(problem, distances)
     for _ in range(max_iter):
@@ -74,7 +77,7 @@ def _alternate(
 def leximin_centers(
     problem: Problem, labels: NDArray[np.int32], centers: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Centers that are leximin-best for a partition; those of empty clusters stay."""
+    """Return leximin-best centers of a partition; those of empty clusters stay."""
     sums = _statistics(problem, labels, len(centers))
     found = leximin_of_sums(problem.group_sizes, *sums, centers - problem.shift)
     moved: NDArray[np.float64] = found + problem.shift
@@ -88,10 +91,14 @@ def leximin_of_sums(
     squares: NDArray[np.float64],
     centers: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """The same of weights, sums of rows and of squared norms, by group and cluster."""
+    """Return leximin-best centers, given the sums of a partition.
+
+    ``counts`` and ``squares`` have shape (n_groups, n_clusters), ``sums`` has shape
+    (n_groups, n_clusters, n_features). ``centers`` are those of empty clusters.
+    """
     n_groups, n_clusters = counts.shape
     found = centers.copy()
-    spent = np.zeros(n_groups)  # what groups cost where centers are fixed
+    spent = np.zeros(n_groups)  # costs of the groups in clusters with fixed centers
     waiting = _separate(counts, np.arange(n_groups), np.arange(n_clusters))
     while waiting:
         groups, clusters = waiting.pop()
@@ -115,9 +122,10 @@ def leximin_of_sums(
 def _separate(
     counts: NDArray[np.float64], groups: NDArray[np.int64], clusters: NDArray[np.int64]
 ) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Groups that share clusters, with these; what one set does, no other notices.
+    """Return connected sets of groups and clusters; sets do not affect each other.
 
-    Together they would be made level with each other, where some could be better off.
+    Solved together, their largest costs would be equalised, although some sets could
+    do better.
     """
     shares = counts[np.ix_(groups, clusters)] > 0
     n_groups, n_clusters = shares.shape
@@ -134,7 +142,7 @@ def _separate(
 def _statistics(
     problem: Problem, labels: NDArray[np.int32], n_clusters: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Weights, sums of rows and of squared norms, by group and cluster."""
+    """Return counts, sums and squares, by group and cluster."""
     n_groups, (_, n_features) = problem.n_groups, problem.X.shape
     cells, shape = problem.groups * n_clusters + labels, (n_groups, n_clusters)
 
@@ -154,7 +162,11 @@ def fair_weights_of_sums(
     sums: NDArray[np.float64],
     squares: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Lambda of the groups for which the largest mean cost is least."""
+    """Return lambda, the group weights that minimise the largest mean cost.
+
+    ``counts`` has shape (n_groups, n_clusters), ``sums`` has shape
+    (n_groups, n_clusters, n_features), ``squares`` has shape (n_groups,).
+    """
     n_groups = len(group_sizes)
     dots = np.einsum("gcj,hcj->ghc", sums, sums)
     weights, costs = np.full(n_groups, 1 / n_groups), np.empty(n_groups)

@@ -1,31 +1,31 @@
-"""Lloyd's algorithm, many runs side by side: compiled, and shaped for vectors.
+"""Lloyd's algorithm and Fair-Lloyd, compiled: many runs at once, vectorised.
 
-Several runs are in hand at once, each in a slot; when one has converged, the next takes
-its slot. Whatever there is per cluster lies with the slots innermost, at
-``lane = c * n_slots + slot``, and centers and sums at ``[j, lane]``: so an entry of a
-row meets every center of every slot in one sweep over contiguous numbers. No slot ever
-reads another's numbers, so that a run's result does not depend on its company.
+Several runs proceed together, each in a slot; when one has converged, the next takes
+its slot. Arrays per cluster have the slots innermost, at ``lane = c * n_slots + slot``;
+centers and sums are at ``[j, lane]``. So an entry of a row is multiplied with every
+center of every slot in one loop over contiguous memory. No slot reads the numbers of
+another, so that the result of a run does not depend on the other runs.
 
-Rows are read as their non-zero entries, listed by ``sparse_rows``. What the twos of
-them that a row shares with the row before add up to is kept from one row to the next.
+Rows are read as their non-zero entries, listed by ``sparse_rows``. Partial scores of
+the pairs of entries that a row shares with the row before are kept between rows.
 
-Bounds that tell which rows cannot have changed cluster (Hamerly, 2010) were tried. They
-spare less than half of the rows in the ten iterations that a run of this kind takes,
-and do not go with slots, which spare more.
+Hamerly's bounds (2010), which show that some rows cannot have changed cluster, were
+tried. They skip less than half of the rows in the ten iterations that such a run
+takes, and cannot be combined with slots, which save more.
 
-Numba's cache looks at the file of a function only, so that no compiled function of
-another file is called. That makes this file longer than 500 lines.
+Numba's cache checks only the file of a function, so no compiled function calls one of
+another file. That makes this file longer than 500 lines.
 """
 
 import numpy as np
 
 from rawlsian._support.compile import njit
 
-# A difference of this share of what it was taken from has lost three digits.
+# A difference this small, relative to what it was taken from, has lost three digits.
 CANCELLED = 1e-3
 
-# How close the largest mean cost comes to the least that it can be for a partition,
-# and the least weight of a group: every cluster must have some mass.
+# Relative distance of the largest mean cost from its minimum for a partition, and the
+# least weight of a group: every cluster must have some mass.
 FAIR_TOLERANCE = 1e-10
 LEAST_WEIGHT = 1e-9
 
@@ -34,11 +34,11 @@ LEAST_WEIGHT = 1e-9
 def nearest_centers(
     shared, ends, columns, values, i, half_norms, centers, partial, best, nearest
 ):
-    """The nearest center of row i in each slot; ties go to the lower cluster.
+    """Find the nearest center of row i in each slot; ties go to the lowest cluster.
 
-    That is the c with the highest score x.m - |m|^2 / 2, of which partial[level] has
-    what the first twos of entries add up to.
-    OUT: partial, which must be left as it is for the next row; best, nearest.
+    nearest = argmax_c x.m - |m|^2 / 2; partial[level] is that score summed over the
+    first ``level`` pairs of entries.
+    OUT: partial, which must stay unchanged until the next row; best, nearest.
     """
     n_lanes, n_slots = partial.shape[1], nearest.shape[0]
     level = shared[i]
@@ -68,12 +68,12 @@ def assign_rows(
     shared, ends, columns, values, weights, groups, half_norms, centers,
     labels, members, counts, sums, n_changed,
 ):  # fmt: skip
-    """Put each row in its nearest cluster, in every slot, and keep the sums up.
+    """Assign each row to its nearest center, in every slot, and update the sums.
 
-    A label of -1 says that the row is in no cluster yet. Members (a count of rows),
-    counts (of their weights) and sums are kept by group: lanes of group g begin at
-    g n_lanes. Where the last member leaves, nothing is left of rounding.
-    OUT: labels, members, counts, sums; n_changed, how many rows changed in each slot.
+    A label of -1 means that the row is in no cluster yet. ``members`` (numbers of
+    rows), ``counts`` (sums of weights) and ``sums`` are by group: lanes of group g
+    begin at g n_lanes. When the last member leaves, they are set to exactly 0.
+    OUT: labels, members, counts, sums; n_changed, rows that changed in each slot.
     """
     n_lanes, n_slots = half_norms.shape[0], n_changed.shape[0]
     most_entries = 0
@@ -94,7 +94,7 @@ def assign_rows(
                 continue
             labels[i, slot] = new
             n_changed[slot] += 1
-            # Unsigned, or each use would look whether it counts from the end.
+            # Unsigned, or each use would check for a negative index.
             enter = np.uint64(first + new * n_slots + slot)
             members[enter] += 1
             counts[enter] += weight
@@ -114,7 +114,7 @@ def assign_rows(
 
 @njit
 def place_centers(counts, sums, half_norms, centers):
-    """Move the centers to the means of their clusters; NaN for an empty one.
+    """Move the centers to the means, sums / counts; NaN for an empty cluster.
 
     OUT: half_norms, centers.
     """
@@ -132,10 +132,10 @@ def start_run(
     ends, columns, values, starts, given, run, slot,
     labels, members, counts, sums, half_norms, centers,
 ):  # fmt: skip
-    """Put the initial centers of a run and no row into a slot.
+    """Start a run in a slot: set its initial centers, and no row in any cluster.
 
-    They are given[run], or the rows starts[run] where none are given.
-    OUT: labels, members, counts, sums, half_norms, centers, all of this slot.
+    The centers are given[run], or the rows starts[run] if ``given`` is empty.
+    OUT: labels, members, counts, sums, half_norms, centers, of this slot.
     """
     n_features, n_slots = centers.shape[0], labels.shape[1]
     labels[:, slot] = -1
@@ -158,7 +158,7 @@ def start_run(
 
 @njit
 def squared_distances(ends, columns, values, labels, slot, centers):
-    """|x - m|^2 of each row and the center of its cluster; exactly 0 on the center."""
+    """Return |x - m|^2 of each row to its center; exactly 0 if they are equal."""
     n_samples, n_slots = labels.shape
     distances = np.zeros(n_samples)
     row = np.zeros(centers.shape[0])
@@ -176,12 +176,12 @@ def squared_distances(ends, columns, values, labels, slot, centers):
 @njit
 def fill_empty(ends, columns, values, labels, slot, counts, sums, centers, half_norms,
                means):  # fmt: skip
-    """Place the centers of a slot in which a cluster is empty, as scikit-learn does.
+    """Compute means in a slot with an empty cluster, as scikit-learn does.
 
-    The first empty cluster gets the row farthest from its center, the next the next
-    farthest; the rows keep their labels until rows are assigned again. What is empty
-    even so (fewer different rows than clusters) goes to the largest cluster's mean.
-    IN: centers, from which the labels come. OUT: half_norms, means of this slot.
+    The first empty cluster gets the row farthest from its center, the next one the
+    next farthest; rows keep their labels until the next assignment. A cluster that is
+    still empty (fewer distinct rows than clusters) gets the mean of the largest one.
+    IN: centers that the labels come from.  OUT: half_norms, means, of this slot.
     """
     n_slots = labels.shape[1]
     lanes = np.arange(slot, counts.shape[0], n_slots)
@@ -208,11 +208,11 @@ def fill_empty(ends, columns, values, labels, slot, counts, sums, centers, half_
 
 @njit
 def mean_costs(ends, columns, values, norms, groups, labels, counts, sums, costs, run):
-    """Mean squared distance of each group to the means of the clusters.
+    """Compute the mean squared distance of each group to the means of the clusters.
 
-    Afresh from the labels, so that nothing of what rounding did on the way is in it:
-    with counts n, sums S and squares Q of a group and m the mean of a cluster,
-    Q + sum_c (n m.m - 2 m.S). Where that cancels most digits, distances are added up.
+    Sums are recomputed from the labels, without the rounding of earlier iterations.
+    With counts n, sums S and squares Q of a group and the mean m of a cluster, the cost
+    is Q + sum_c (n m.m - 2 m.S). If that cancels most digits, distances are summed.
     OUT: costs[run]; counts (n_clusters, n_groups) and sums (d, n_clusters, n_groups).
     """
     n_features, n_clusters, n_groups = sums.shape
@@ -251,11 +251,12 @@ def kmeans_runs(
     shared, ends, columns, values, norms, groups, n_features, starts, given, n_slots,
     max_iter, last, costs, n_iter,
 ):  # fmt: skip
-    """Run Lloyd's algorithm from rows, starts of shape (n_runs, n_clusters), or given.
+    """Run Lloyd's algorithm from the rows starts[run], or the centers given[run].
 
     A run ends when no row changes its cluster, or after max_iter iterations.
-    OUT: per run, costs (mean squared distance of each group) and n_iter; last, the
-    labels of whichever run ended last.
+    IN: starts, of shape (n_runs, n_clusters); given, of shape (n_runs, n_clusters,
+    n_features) or empty.  OUT: per run, costs (mean squared distances of the groups)
+    and n_iter; last, the labels of the run that ended last.
     """
     n_runs, n_clusters = starts.shape
     entries = (ends, columns, values)
@@ -312,10 +313,10 @@ def kmeans_runs(
 
 # --- Fair centers ---
 #
-# Per slot there are group weights lambda on the simplex. The centers that are best for
-# sum_g lambda_g (mean cost of g) are the means in which a row of group g counts
-# lambda_g / N_g; the largest mean cost is least at the lambda where that sum, which is
-# concave in lambda, is largest (Ghadiri, Samadi and Vempala, 2021).
+# Each slot has group weights lambda on the simplex. The centers that minimise
+# sum_g lambda_g (mean cost of g) are the means in which a row of group g weighs
+# lambda_g / N_g. The minimum is concave in lambda; the largest mean cost is least at
+# the lambda that maximises it (Ghadiri, Samadi and Vempala, 2021).
 
 
 @njit
@@ -335,10 +336,10 @@ def multiply_sums(sums, dots):
 def group_costs(
     group_weights, slot, n_slots, group_sizes, squares, counts, dots, costs
 ):
-    """Mean cost of each group at the centers of these group weights.
+    """Compute the mean cost of each group at the centers of these group weights.
 
-    With z = sum_g a_g S_g / sum_g a_g n_g, a = lambda / N, the cost of g in a cluster
-    is Q_g - 2 z.S_g + n_g z.z.  OUT: costs.
+    With z = sum_g a_g S_g / sum_g a_g n_g and a_g = lambda_g / N_g, the cost of g in a
+    cluster is Q_g - 2 z.S_g + n_g z.z.  OUT: costs.
     """
     n_groups, _, n_lanes = dots.shape
     for g in range(n_groups):
@@ -369,9 +370,8 @@ def shift_weight(
 ):  # fmt: skip
     """Move weight from one group to another until their costs are equal.
 
-    The taker costs more. The difference falls as weight moves, so it is a search for
-    a root: false position, with the Illinois rule for the end that stays.
-    OUT: group_weights, costs.
+    The taker costs more. The difference falls as weight moves, so this is root
+    finding: false position with the Illinois rule.  OUT: group_weights, costs.
     """
     whole = group_weights[giver] + group_weights[taker]
     low, high = group_weights[taker], whole - LEAST_WEIGHT
@@ -390,7 +390,7 @@ def shift_weight(
         if abs(difference) <= FAIR_TOLERANCE * costs[taker] or high - low < 1e-15:
             return
         if difference > 0.0:
-            if step == 0:  # even all of it is not enough
+            if step == 0:  # all of the weight is not enough
                 return
             low, at_low = at, difference
             at_high *= 0.5 if side == 1 else 1.0
@@ -403,7 +403,7 @@ def shift_weight(
 
 @njit
 def spread_of_costs(group_weights, costs):
-    """The largest cost less the weighted mean of those of groups with some weight."""
+    """Return the largest cost less the weighted mean cost of groups with weight."""
     mean = whole = 0.0
     for g in range(len(costs)):
         if group_weights[g] > 2.0 * LEAST_WEIGHT:
@@ -414,10 +414,10 @@ def spread_of_costs(group_weights, costs):
 
 @njit
 def cost_slopes(group_weights, slot, n_slots, group_sizes, counts, dots, slopes):
-    """slopes[g, h]: by how much the mean cost of g changes with the weight of h.
+    """slopes[g, h] = derivative of the mean cost of g in the weight of h.
 
-    With v_g = S_g - n_g z and the mass M of a cluster that is the sum over clusters
-    of -2 v_g.v_h / (M N_g N_h).  OUT: slopes.
+    With v_g = S_g - n_g z and the mass M of a cluster, it is the sum over clusters of
+    -2 v_g.v_h / (M N_g N_h).  OUT: slopes.
     """
     n_groups, _, n_lanes = dots.shape
     slopes[:] = 0.0
@@ -444,7 +444,7 @@ def cost_slopes(group_weights, slot, n_slots, group_sizes, counts, dots, slopes)
 
 @njit
 def solve(matrix, right):
-    """Gaussian elimination; whether there is a solution.  OUT: matrix, right."""
+    """Solve by Gaussian elimination; return False if singular.  OUT: matrix, right."""
     n = len(right)
     for i in range(n):
         pivot = i + np.argmax(np.abs(matrix[i:, i]))
@@ -469,9 +469,9 @@ def solve(matrix, right):
 def balance_weights(
     slot, n_slots, group_sizes, squares, counts, dots, group_weights, costs
 ):
-    """One step of Newton's method for the groups with some weight to cost the same.
+    """Make one Newton step towards equal costs of the groups with weight.
 
-    Not taken, if it does not bring their costs nearer to the largest.
+    The step is halved until it brings their costs nearer to the largest, or not made.
     IN and OUT: group_weights, costs.
     """
     n_groups = len(costs)
@@ -488,7 +488,7 @@ def balance_weights(
     before, weights = spread_of_costs(group_weights, costs), group_weights.copy()
     share = 1.0 if solve(matrix, step) else 0.0
     for a in range(n):
-        if step[a] < 0.0:  # no further than to nothing
+        if step[a] < 0.0:  # no further than to LEAST_WEIGHT
             share = min(share, (weights[support[a]] - LEAST_WEIGHT) / -step[a])
     while share > 1e-6:
         for a in range(n):
@@ -507,13 +507,13 @@ def balance_weights(
 def fair_weights(
     slot, n_slots, group_sizes, squares, counts, dots, group_weights, costs
 ):
-    """Group weights whose centers make the largest mean cost least.
+    """Find the group weights whose centers minimise the largest mean cost.
 
-    Weight moves from the group with the lowest cost to the one with the highest, and
-    with more than two groups among all that have some, until the largest cost is
-    within FAIR_TOLERANCE of sum_g lambda_g cost_g, below which it cannot be. What
-    LEAST_WEIGHT adds to that is not counted.
-    IN and OUT: group_weights; OUT: costs.
+    Weight moves from the group with the lowest cost to the one with the highest and,
+    with more than two groups, among all that have weight, until the largest cost is
+    within FAIR_TOLERANCE of sum_g lambda_g cost_g, its lower bound. Groups with only
+    LEAST_WEIGHT are left out of that sum.
+    IN and OUT: group_weights.  OUT: costs.
     """
     n_groups = group_sizes.shape[0]
     group_costs(group_weights, slot, n_slots, group_sizes, squares, counts, dots, costs)
@@ -538,7 +538,7 @@ def fair_weights(
 
 @njit
 def place_fair_centers(pull, counts, sums, half_norms, centers):
-    """Move the centers to the means in which group g counts pull[g]; NaN if empty.
+    """Move the centers to means in which group g counts pull[g]; NaN if empty.
 
     OUT: half_norms, centers.
     """
@@ -566,10 +566,10 @@ def refill(
     ends, columns, values, weights, groups, pull, labels, slot, centers, half_norms,
     means,
 ):  # fmt: skip
-    """Put centers that are not numbers on the rows that cost most.
+    """Put centers that are NaN on the rows that cost most.
 
-    Returns whether any of these costs something. IN: centers, from which the labels
-    come. OUT: half_norms, means, both of this slot.
+    Returns True if one of these rows has a cost above 0. IN: centers that the labels
+    come from.  OUT: half_norms, means, of this slot.
     """
     n_features, n_lanes = centers.shape
     n_slots = labels.shape[1]
@@ -598,10 +598,11 @@ def fair_runs(
     shared, ends, columns, values, weights, groups, group_sizes, squares, given,
     n_slots, max_iter, patience, ceiling, costs, group_weights, found, n_iter,
 ):  # fmt: skip
-    """Run Fair-Lloyd from each of given, of shape (n_runs, n_clusters, n_features).
+    """Run Fair-Lloyd from given[run], of shape (n_runs, n_clusters, n_features).
 
-    Nearest centers and fair centers in turn, until no row changes its cluster. A run
-    whose largest mean cost after ``patience`` iterations is above ``ceiling`` ends.
+    Nearest centers and fair centers alternate until no row changes its cluster. A run
+    ends early if its largest mean cost after ``patience`` iterations is above
+    ``ceiling``.
     OUT: per run, costs (mean costs of the groups), group_weights, found (centers) and
     n_iter.
     """

@@ -1,8 +1,8 @@
 """Partitions whose centers are the means of their clusters, as in the paper.
 
-Most of what can be gained for the worst-off group is in the right partition to begin
-with, such as fair and plain runs of k-means end with. What is best of these is then
-improved, one example at a time.
+Most of the gain for the worst-off group comes from a good initial partition, such as
+the results of Fair-Lloyd and k-means. The best of these are then improved by moving one
+example at a time.
 """
 
 from __future__ import annotations
@@ -21,30 +21,31 @@ from rawlsian._support.threads import run_in_chunks
 
 Labels = NDArray[np.int32]
 
-# Temperatures as shares of the total variance, each half of the one before, then 0;
-# and the limit on sweeps at each.
+# Temperatures relative to the total variance, each half of the one before, then 0; and
+# the limit on sweeps at each.
 TEMPERATURES = [*(0.05 * 0.5**level for level in range(12)), 0.0]
 MAX_SWEEPS = 20
-# Where small gains do not count: each a quarter, and fewer sweeps. On the whole of
-# Adult this costs 1.5e-5 of the lowest utility and takes a third of the time.
+# Where small gains do not count: each a quarter of the one before, and fewer sweeps.
+# On the whole of Adult this lowers the lowest utility by 1.5e-5 and takes a third of
+# the time.
 QUICK_TEMPERATURES = [*(0.05 * 0.25**level for level in range(6)), 0.0]
 QUICK_SWEEPS = 3
 
-# Lowest utilities closer than this share of the variance are of one partition.
+# Lowest utilities closer than this, relative to the variance, are of one partition.
 SAME = 1e-9
 
-# Improving is what takes time: rows of all partitions together that are affordable, and
-# the least number of partitions, whatever that takes.
+# Improving takes most of the time: the largest number of rows in all partitions
+# together, and the number of partitions that are kept in any case.
 AFFORDABLE, LEAST_KEPT = 100_000, 2
 
 
 def best_partitions(
     problem: Problem, centers: NDArray[np.float64], n_kept: int
 ) -> list[Labels]:
-    """The partitions of these centers that serve the worst-off group best, with means.
+    """Return the partitions by nearest center that serve the worst-off group best.
 
-    At least one and at most n_kept, fewer where there are many rows. Of those that are
-    alike there is one. A cluster that no row is nearest to gets one.
+    They are compared with means for centers. At least one and at most n_kept are
+    returned, fewer for many rows, without duplicates. An empty cluster gets one row.
     """
     n_kept = min(n_kept, max(AFFORDABLE // problem.n_samples, LEAST_KEPT))
     best: list[tuple[float, Labels]] = []
@@ -61,7 +62,7 @@ def best_partitions(
 
 
 def _without_gaps(labels: Labels, problem: Problem, n_clusters: int) -> Labels:
-    """Labels with every cluster in use, which takes a row from the largest."""
+    """Give each empty cluster a row of the largest one.  IN and OUT: labels."""
     rows = np.flatnonzero(problem.weights > 0)
     members = np.bincount(labels[rows], minlength=n_clusters)
     for c in np.flatnonzero(members == 0):
@@ -80,10 +81,11 @@ def improved(
     temperatures: list[float] | None = None,
     least_gain: float = 0.0,
 ) -> list[Labels]:
-    """Each partition, bettered by moving one example at a time.
+    """Return each partition, improved by moving one example at a time.
 
-    It ends when no example can be moved or, with a ``least_gain``, when a sweep over
-    all of them lowers the largest mean cost by less; it takes fewer sweeps then.
+    It ends when no move improves a partition. With a ``least_gain`` it also ends when a
+    sweep over all examples lowers the largest mean cost by less, and takes fewer sweeps
+    before that.
     """
     problem, entries = runs.problem, runs.entries
     weights = problem.weights[entries.rows]

@@ -1,4 +1,4 @@
-"""Thousands of k-means runs at once, and what each means for each group."""
+"""Thousands of k-means runs at once, with the utilities of each group."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from rawlsian._support.threads import n_threads, run_in_chunks
 
 MAX_ITER = 300  # as in scikit-learn
 
-# Runs in hand at once: enough to fill vectors, fewer where centers outgrow the cache.
+# Runs at a time: enough to fill vectors, fewer where centers outgrow the cache.
 MOST_SLOTS = 32
 LARGEST_CENTERS = 2**16
 
-# Rows times runs: below the first, a thread costs more than it saves; after the second
-# it is time to look whether the user pressed Ctrl-C.
+# Rows times runs: below the first, a thread costs more than it saves; after the second,
+# Python gets to see whether the user pressed Ctrl-C.
 ROWS_A_THREAD = 2**14
 ROWS_A_BLOCK = 2**22
 
-# Pieces that runs are cut into for each worker: some take longer than others.
+# Jobs per worker: several, as some take longer than others.
 JOBS_A_WORKER = 4
 
 
 @dataclass(frozen=True, eq=False)
 class Restarts:
-    """What many runs of k-means led to.
+    """Results of many runs of k-means.
 
     Attributes
     ----------
@@ -70,22 +70,38 @@ class Restarts:
 
     @property
     def utilitarian(self) -> int:
-        """The run with the highest overall utility."""
+        """Index of the run with the highest overall utility."""
         return int(np.argmax(self.overall))
 
     @property
     def rawlsian(self) -> int:
-        """The run in which the worst-off group has the highest utility."""
+        """Index of the run in which the worst-off group has the highest utility."""
         return int(np.argmax(self.utilities.min(axis=1)))
 
     @property
     def least_advantaged(self) -> NDArray[Any]:
-        """The group with the lowest utility in each run."""
+        """Name of the group with the lowest utility in each run, shape (n_runs,)."""
         worst: NDArray[Any] = self.groups[np.argmin(self.utilities, axis=1)]
         return worst
 
     def labels(self, run: int) -> NDArray[np.int32]:
-        """Labels of one run, which is made again; what was X then counts."""
+        """Return the labels of one run, by repeating it on the X given at first.
+
+        Parameters
+        ----------
+        run : int
+            Index of the run, from 0.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The cluster of each example.
+
+        Raises
+        ------
+        IndexError
+            If there is no such run.
+        """
         if not isinstance(run, Integral) or not 0 <= run < len(self.inertia):
             raise IndexError(
                 f"run {run} is not among the {len(self.inertia)} runs, which count "
@@ -104,16 +120,16 @@ def kmeans_restarts(
     max_distance: MaxDistance = "auto",
     random_state: int | np.random.Generator | None = None,
 ) -> Restarts:
-    """Run k-means many times and tell what each run means for each group.
+    """Run k-means many times and report the utilities of each group in each run.
 
     Each run is Lloyd's algorithm from its own initial centroids until no example
     changes its cluster, as ``KMeans(init=centroids, n_init=1, tol=0)`` of
-    scikit-learn does; a cluster that becomes empty is founded anew as there, on the
-    example that fits worst. (Where an example is equally near to two centroids,
-    rounding decides in both, and a run may end elsewhere; so it may where taking the
-    worst fitting example empties another cluster.) Runs are spread over threads or,
-    within ``joblib.parallel_config(backend="dask")``, over the workers of the current
-    Dask client. Neither their number nor ``n_runs`` changes what a run leads to.
+    scikit-learn. An empty cluster gets the example farthest from its centroid, as
+    there. (Results can differ from scikit-learn's where an example is equally near to
+    two centroids, as rounding decides in both, and where taking the farthest example
+    empties another cluster.) Runs are distributed over threads or, within
+    ``joblib.parallel_config(backend="dask")``, over the workers of the current Dask
+    client. The result of a run depends neither on their number nor on ``n_runs``.
 
     Parameters
     ----------
@@ -129,17 +145,17 @@ def kmeans_restarts(
         means one group.
     init : "random" or array-like of shape (n_runs, n_clusters, n_features), \
             default="random"
-        Initial centroids: different examples drawn at random, or those given.
+        Initial centroids: distinct examples drawn at random, or those given.
     max_distance : "auto" or float, default="auto"
-        Utility is this less the squared distance to the cluster's mean. "auto" is
-        the squared diagonal of the bounding box of X.
+        Utility is ``max_distance`` less the squared distance to the cluster's mean.
+        "auto" is the squared diagonal of the bounding box of X.
     random_state : int, numpy Generator or None, default=None
         Seed of the random centroids.
 
     Returns
     -------
     Restarts
-        Inertia and utilities of every run; ``labels(run)`` gives labels. Memory does
+        Inertia and utilities of every run; ``labels(run)`` returns labels. Memory does
         not grow with ``n_runs`` times ``n_samples``.
 
     Examples
@@ -179,7 +195,7 @@ def kmeans_restarts(
 
 
 def _runs_from(problem: Problem, entries: Entries, starts: NDArray[Any]) -> _Chunk:
-    """Some of the runs, as a worker makes them."""
+    """Make the runs of one job; labels stay behind, as they are not needed."""
     chunk = _run(problem, entries, starts, 0, len(starts))
     return chunk._replace(last_labels=np.empty(0, np.int32))
 
@@ -187,7 +203,7 @@ def _runs_from(problem: Problem, entries: Entries, starts: NDArray[Any]) -> _Chu
 def _runs_on_threads(
     problem: Problem, entries: Entries, starts: NDArray[Any]
 ) -> list[_Chunk]:
-    """All runs, on all threads."""
+    """Make all runs, on all threads."""
     n_runs, chunks = len(starts), list[_Chunk]()
     runs_a_block = n_threads() * max(ROWS_A_BLOCK // problem.n_samples, 2)
     for first in range(0, n_runs, runs_a_block):
@@ -204,7 +220,11 @@ def _runs_on_threads(
 
 
 class _Chunk(NamedTuple):
-    """What some runs led to; ``costs`` are mean squared distances of the groups."""
+    """Results of some runs.
+
+    ``last_labels`` has shape (n_samples,) and belongs to the run that ended last;
+    ``costs`` has shape (n_runs, n_groups): mean squared distances of the groups.
+    """
 
     last_labels: NDArray[np.int32]
     costs: NDArray[np.float64]
@@ -212,9 +232,9 @@ class _Chunk(NamedTuple):
 
 
 def slots_for(n_slots: int, problem: Problem, n_clusters: int) -> int:
-    """That many slots, or as many as fit in the cache.
+    """Return n_slots, or as many as fit in the cache.
 
-    A slot should see several runs, as it idles when there are none left.
+    A slot should get several runs, as it idles when none are left.
     """
     most = LARGEST_CENTERS // (n_clusters * int(problem.X.shape[1]))
     return max(min(n_slots, most, MOST_SLOTS), 1)
@@ -223,7 +243,7 @@ def slots_for(n_slots: int, problem: Problem, n_clusters: int) -> int:
 def _run(
     problem: Problem, entries: Entries, init: NDArray[Any], start: int, stop: int
 ) -> _Chunk:
-    """Make the runs from start to stop."""
+    """Make the runs start to stop - 1."""
     init = init[start:stop]
     given = np.empty((0, 0, 0))
     if init.ndim == 3:
@@ -248,14 +268,14 @@ def _check_init(
     shape: tuple[int, int],
     random_state: int | np.random.Generator | None,
 ) -> NDArray[Any]:
-    """Initial centroids of each run, or the rows of X that they are."""
+    """Return the centroids given, or the row numbers of random ones, of each run."""
     n_samples, n_features = problem.X.shape
     if isinstance(init, str):
         if init != "random":
             raise ValueError(
                 f"init must be 'random' or an array of centroids, got {init!r}."
             )
-        # A run's draws follow those of the run before: more runs change nothing.
+        # Draws are made run by run, so that more runs do not change the first ones.
         rng = _generator(random_state)
         draws = rng.integers(n_samples - np.arange(shape[1]), size=shape)
         rows = np.empty_like(draws)
@@ -278,6 +298,7 @@ def _check_init(
 
 
 def _generator(random_state: Any) -> np.random.Generator:
+    """Return NumPy's Generator of this seed, or raise ValueError."""
     try:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError) as error:
