@@ -1,6 +1,6 @@
-"""Reassignment operators: what could be done next, and where it would lead.
+"""Reassignment operators: they propose moves and the group utilities after each.
 
-An operator is anything with a method ``generate(assignment)`` that yields blocks of
+An operator is any object with a method ``generate(assignment)`` that yields blocks of
 ``Proposals``. ``R1`` and ``R2`` are the paper's.
 """
 

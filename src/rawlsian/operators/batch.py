@@ -13,27 +13,27 @@ from rawlsian._core.assignment import Assignment
 from rawlsian.operators.proposals import Moves, Proposals, check_least_gain
 from rawlsian.operators.r1_r2 import R1
 
-# A batch holds up if it brings at least this share of what its moves promise.
+# A batch holds up if its gain is at least this fraction of the sum of its moves' gains.
 HOLDS_UP = 0.5
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Move many examples at once, those first that cost the others least.
+    """Move many examples at once, first those whose moves cost the others least.
 
     Single moves that raise the utility of the least advantaged group are ranked by
-    their exchange rate: what it gains for what the others lose. Of the moves that
-    together promise the highest lowest utility, all are tried; if what they bring,
-    evaluated exactly, is less than half of what they promise, the better half of them,
-    and so on. Where not even one holds up, the moves of R1 are proposed: it ends only
-    where R1 would.
+    their exchange rate: its gain divided by the loss of the others. The first batch is
+    the one whose moves, added up, predict the highest lowest utility. It is evaluated
+    exactly; if its gain is less than half of the predicted one, the better half of it
+    is tried, and so on. If no batch holds up, the moves of R1 are proposed, so that a
+    traversal ends only where R1 would end.
 
     Parameters
     ----------
     least_gain : float, default=0.0
-        A batch must raise the lowest utility by more than this share of the mean cost
-        of the worst-off group. Above 0, no moves of R1 are proposed: with many rows
-        there are thousands of them that gain next to nothing.
+        A batch must raise the lowest utility by more than this, relative to the mean
+        cost of the worst-off group; from 0 to below 1. Above 0, no moves of R1 are
+        proposed: with many rows there are thousands of them that gain next to nothing.
 
     Examples
     --------
@@ -53,7 +53,18 @@ class Batch:
         check_least_gain(self.least_gain)
 
     def generate(self, assignment: Assignment) -> Iterator[Proposals]:
-        """Yield the largest batch that holds up or, if there is none, R1's moves."""
+        """Yield the largest batch that holds up or, if there is none, the moves of R1.
+
+        Parameters
+        ----------
+        assignment : Assignment
+            The clustering to start from; it is not changed.
+
+        Yields
+        ------
+        Proposals
+            One proposal, or those of R1.
+        """
         cost = assignment.problem.max_distance - assignment.lowest
         batch = _largest_that_holds_up(assignment, self.least_gain * cost)
         if batch is not None:
@@ -66,7 +77,7 @@ class Batch:
 def _largest_that_holds_up(
     assignment: Assignment, least_gain: float
 ) -> tuple[Moves, NDArray[np.float64]] | None:
-    """Moves by exchange rate, halved until they hold up, and where they lead."""
+    """Return the largest batch that holds up and the utilities after it, or None."""
     examples, targets, promised = _ranked_moves(assignment)
     labels, problem = assignment.labels, assignment.problem
     lowest, tolerance = assignment.lowest, problem.tolerance
@@ -76,7 +87,7 @@ def _largest_that_holds_up(
         _, fault = cluster_sums.fault_in_moves(
             *moves, labels, problem.weights, assignment.members
         )
-        if not fault:  # there could be one only: a cluster would be left empty
+        if not fault:  # the only possible fault: a cluster would be left empty
             utilities = assignment.utilities_after(*moves)
             least = lowest + HOLDS_UP * (promised[n_moved - 1] - lowest)
             if utilities.min() > max(least, lowest + max(tolerance, least_gain)):
@@ -88,9 +99,10 @@ def _largest_that_holds_up(
 def _ranked_moves(
     assignment: Assignment,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Moves by exchange rate and the lowest utility that so many of them promise.
+    """Return examples and targets by falling exchange rate, and predicted utilities.
 
-    One move an example, none of them harmful to the least advantaged group.
+    There is at most one move per example, and each helps the least advantaged group.
+    The j-th prediction is the lowest utility after the first j + 1 moves.
     """
     problem, labels = assignment.problem, assignment.labels
     n_groups, rows = problem.n_groups, np.arange(problem.n_samples)
@@ -98,13 +110,13 @@ def _ranked_moves(
     with np.errstate(invalid="ignore", divide="ignore"):
         leaving = assignment.move_costs[labels, :, rows].T
         gain = -(assignment.move_costs[:, lag] + leaving[lag])
-        # Row n_groups has the sum over all groups.
+        # Row n_groups holds the sum over all groups.
         loss = assignment.move_costs[:, n_groups] + leaving[n_groups] + gain
         loss[loss <= problem.tolerance * problem.group_sizes.sum()] = 0.0
         is_useful = gain > problem.tolerance * problem.group_sizes[lag]
         rate = np.where(is_useful, gain / loss, -1.0)
     rate[labels, rows] = -1.0
-    # Where nobody loses, rates are infinite and the gain decides.
+    # If nobody loses, rates are infinite and the gain decides.
     targets = np.argmax(np.where(rate == rate.max(axis=0), gain, -np.inf), axis=0)
     examples = np.flatnonzero(rate[targets, rows] > 0)
     targets = targets[examples]

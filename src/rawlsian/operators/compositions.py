@@ -1,4 +1,4 @@
-"""Operators by name, and operators made of others."""
+"""Operators composed of others, and operators by name."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from rawlsian.operators.proposals import Operator, Proposals, best_in_block
 from rawlsian.operators.r1_r2 import R1, R2, R2Exhaustive
 from rawlsian.operators.relocate import Relocate
 
-# Up to this many single moves all pairs of them are looked at by "rawls".
+# Up to this many single moves "rawls" searches all pairs of them.
 MOST_MOVES = 20_000
-# Beyond it, what a batch or a sweep must gain: a share of the worst-off group's mean
-# cost.
+# With more, the least gain of a batch or a sweep, relative to the mean cost of the
+# worst-off group.
 LEAST_GAIN = 1e-6
 
 
 class _Composed:
-    """An operator made of others."""
+    """An operator composed of others."""
 
     def __init__(self, *operators: str | Operator) -> None:
         name = type(self).__name__
@@ -37,12 +37,17 @@ class _Composed:
 
 
 class AnyOf(_Composed):
-    """The proposals of several operators together; earlier operators win ties.
+    """Propose the moves of several operators together; earlier operators win ties.
 
     Parameters
     ----------
     *operators : str or object with ``generate``
-        For example ``AnyOf("R1", "R2")``, which is what "R1+R2" means.
+        Names or operators. ``AnyOf("R1", "R2")`` is the operator named "R1+R2".
+
+    Attributes
+    ----------
+    operators : tuple of objects with ``generate``
+        The operators, in order.
     """
 
     def generate(self, assignment: Assignment) -> Iterator[Proposals]:
@@ -52,17 +57,22 @@ class AnyOf(_Composed):
 
 
 class FirstOf(_Composed):
-    """The proposals of the first operator that has one to carry out.
+    """Propose the moves of the first operator that raises the lowest group utility.
 
     Parameters
     ----------
     *operators : str or object with ``generate``
-        Each is asked only where those before it propose nothing that raises the
-        lowest group utility, so that the cheap ones come first.
+        Names or operators, cheap ones first: each is asked only if those before it
+        propose nothing that raises the lowest group utility.
+
+    Attributes
+    ----------
+    operators : tuple of objects with ``generate``
+        The operators, in order.
     """
 
     def generate(self, assignment: Assignment) -> Iterator[Proposals]:
-        """Yield the blocks of one operator after the other, until some will do."""
+        """Yield the blocks of each operator in turn, until one has an admitted move."""
         for operator in self.operators:
             is_found = False
             for block in operator.generate(assignment):
@@ -74,17 +84,17 @@ class FirstOf(_Composed):
 
 @dataclass(frozen=True)
 class Rawls:
-    """Whatever helps: a batch, a pair, or else relocating a cluster.
+    """Move a batch, else a pair, else relocate a cluster: the first that helps.
 
-    Cheap operators come first: a cluster is relocated only where nothing else raises
-    the lowest utility. Pairs are all pairs of moves where there are at most 20,000
-    single moves; beyond that there are none, as those of R2 are found only where R1
-    still moves, and a batch or a sweep must gain a millionth of the worst-off group's
-    mean cost, or there would be thousands of steps that change next to nothing.
+    Cheap operators come first: a cluster is relocated only if nothing else raises the
+    lowest utility. With at most 20,000 single moves, n (k - 1), all pairs of them are
+    searched. With more, there are no pairs, as R2 finds pairs only where R1 still finds
+    moves; and a batch or a sweep must gain a millionth of the mean cost of the
+    worst-off group, or there would be thousands of steps that change next to nothing.
     """
 
     def generate(self, assignment: Assignment) -> Iterator[Proposals]:
-        """Yield what the first of them that helps proposes."""
+        """Yield the proposals of the first operator that raises the lowest utility."""
         n_moves = assignment.problem.n_samples * (assignment.n_clusters - 1)
         if n_moves <= MOST_MOVES:
             composed = FirstOf(Batch(), R2Exhaustive(), Relocate())
@@ -105,7 +115,7 @@ _BY_NAME: dict[str, Callable[[], Operator]] = {
 
 
 def get_operator(operator: str | Operator) -> Operator:
-    """The operator of that name, or the operator itself."""
+    """Return the operator of that name, or the operator itself."""
     if isinstance(operator, str):
         if operator in _BY_NAME:
             return _BY_NAME[operator]()

@@ -1,4 +1,4 @@
-"""What an operator gives, and which of it is best."""
+"""Operator protocol, proposals, and selection."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ Moves: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 class Proposals(NamedTuple):
-    """A block of proposals: where each leads, and what it would move.
+    """A block of proposals: their moves, and the group utilities after each.
 
     Attributes
     ----------
     utilities : ndarray of shape (n_proposals, n_groups)
-        Group utilities after each proposal; minus infinity for one that may not be
+        Group utilities after each proposal; minus infinity for one that must not be
         carried out. Earlier proposals win ties.
     moves : callable
-        ``moves(j)`` gives the examples that proposal j moves and their targets. It
-        is called for the one proposal that is chosen, so it may take its time.
+        ``moves(j)`` returns the examples that proposal j moves and their targets, two
+        arrays of shape (n_moved,). It is called only for the proposal that is chosen,
+        so it may be slow.
     """
 
     utilities: NDArray[np.float64]
@@ -32,20 +33,50 @@ class Proposals(NamedTuple):
 
 
 class Operator(Protocol):
-    """What ``traverse`` needs of an operator."""
+    """The protocol of an operator, as ``traverse`` uses it."""
 
     def generate(self, assignment: Assignment) -> Iterable[Proposals]:
-        """Give blocks of proposals, without changing the assignment."""
+        """Yield blocks of proposals, without changing the assignment.
+
+        Parameters
+        ----------
+        assignment : Assignment
+            The clustering to start from.
+
+        Returns
+        -------
+        iterable of Proposals
+            Any number of blocks; with none the traversal ends.
+        """
 
 
 def select(blocks: Iterable[Proposals], assignment: Assignment) -> Moves | None:
-    """The best operation in the paper's order of preference, or None.
+    """Select the best proposal in the paper's order of preference.
 
-    Admitted are operations after which the lowest group utility is higher than now.
-    (1) Among those after which no group is worse off than now, the one with the
-    highest overall utility; (2) otherwise among all admitted, the one with the
-    highest overall utility, which is always on the skyline; (3) otherwise none.
-    Ties go to the earliest. Being the maximum of a total order, it folds over blocks.
+    A proposal is admitted if it raises the lowest group utility.
+    (1) Among admitted proposals after which no group is worse off than now, the one
+    with the highest overall utility is selected; (2) otherwise, among all admitted, the
+    one with the highest overall utility, which is always on the skyline; (3) otherwise
+    none. Ties go to the earliest. Being the maximum of a total order, the result does
+    not depend on the division into blocks.
+
+    Parameters
+    ----------
+    blocks : iterable of Proposals
+        What an operator's ``generate`` returned.
+    assignment : Assignment
+        The clustering that the proposals start from.
+
+    Returns
+    -------
+    tuple of two ndarrays of shape (n_moved,), or None
+        The examples to move and their targets; None if no proposal is admitted.
+
+    Raises
+    ------
+    ValueError
+        If ``blocks`` is not an iterable of ``Proposals`` with a column of utilities for
+        each group.
     """
     if not isinstance(blocks, Iterable):
         raise ValueError(
@@ -66,7 +97,7 @@ def select(blocks: Iterable[Proposals], assignment: Assignment) -> Moves | None:
 def best_in_block(
     block: Proposals, assignment: Assignment
 ) -> tuple[int, tuple[bool, float]]:
-    """The best proposal of a block, -1 if none is admitted, and its rank."""
+    """Return the best proposal of a block, -1 if none is admitted, and its rank."""
     problem = assignment.problem
     if not isinstance(block, Proposals) or not callable(block.moves):
         raise ValueError(
@@ -81,7 +112,7 @@ def best_in_block(
 
 
 def _check_proposed(utilities: ArrayLike, n_groups: int) -> NDArray[np.float64]:
-    """Utilities as the kernel needs them, whatever an operator yielded."""
+    """Return utilities as a float64 matrix with a column for each group, or raise."""
     proposed = np.ascontiguousarray(utilities, dtype=np.float64)
     if proposed.ndim != 2 or proposed.shape[1] != n_groups:
         raise ValueError(
@@ -92,7 +123,7 @@ def _check_proposed(utilities: ArrayLike, n_groups: int) -> NDArray[np.float64]:
 
 
 def check_least_gain(least_gain: float) -> None:
-    """Refuse what is not a share of the cost."""
+    """Raise ValueError unless 0 <= least_gain < 1."""
     if not 0 <= least_gain < 1:
         raise ValueError(
             f"least_gain must be a share from 0 to below 1, got {least_gain!r}."

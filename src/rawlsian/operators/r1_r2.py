@@ -17,8 +17,8 @@ from rawlsian.operators.proposals import Moves, Proposals
 
 Block: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float64]]
 
-# Proposals are worked out block by block, so that memory stays bounded, and a block
-# is large enough to hide what calls and threads cost.
+# Proposals are computed block by block, so that memory stays bounded; a block is large
+# enough to hide the cost of calls and threads.
 MOVES_A_BLOCK = 131_072
 MOVES_A_THREAD = 32_768
 PAIRS_A_BLOCK = 2_097_152
@@ -26,8 +26,9 @@ PAIRS_A_THREAD = 32_768
 FIRSTS_A_BLOCK = 256
 FIRSTS_A_THREAD = 16
 
-# Bounds are computed in another way than what they bound, so that rounding may set them
-# apart by more than the tolerance. Times that; being generous costs next to nothing.
+# Bounds are computed in another way than the costs that they bound, so rounding may set
+# them apart by more than the tolerance. This multiple of it is a generous margin, which
+# costs next to nothing.
 ROUNDING = 1000
 
 
@@ -35,14 +36,15 @@ ROUNDING = 1000
 class R1:
     """Move one example to another cluster (Algorithm 2).
 
-    There are n (k - 1) such moves. All are searched; those proposed raise the lowest
-    group utility.
+    There are n (k - 1) such moves. All are searched; only moves that raise the lowest
+    group utility are proposed.
 
     Parameters
     ----------
     keep_all : bool, default=False
-        Propose all of those, as for drawing them. By default only what may be the
-        best is proposed, which is faster and changes nothing that is selected.
+        Propose all moves that raise the lowest group utility, for example to draw them.
+        By default only moves that may be the best are proposed, which is faster and
+        does not change the selection.
 
     Examples
     --------
@@ -54,7 +56,18 @@ class R1:
     keep_all: bool = False
 
     def generate(self, assignment: Assignment) -> Iterator[Proposals]:
-        """Yield moves that raise the lowest utility, by example, then target."""
+        """Yield moves that raise the lowest utility, by example, then target.
+
+        Parameters
+        ----------
+        assignment : Assignment
+            The clustering to start from; it is not changed.
+
+        Yields
+        ------
+        Proposals
+            Moves of one example each.
+        """
         for singles, utilities in _search_singles(assignment, keep_all=self.keep_all):
 
             def moves(j: int, singles: NDArray[np.int64] = singles) -> Moves:
@@ -67,14 +80,19 @@ class R1:
 
 @dataclass(frozen=True)
 class R2:
-    """Move two examples, both from the best single moves (Algorithm 3).
+    """Move two examples, by pairs of the best single moves (Algorithm 3).
+
+    Single moves that raise the lowest group utility are ranked twice: by the lowest
+    utility and by the overall utility after the move. The best of both rankings are
+    paired.
 
     Parameters
     ----------
-    p, q : float in (0, 1], default=0.05
-        Of the single moves that raise the lowest group utility, the share kept for
-        leading to the highest lowest utility (p) and to the highest overall utility
-        (q). The paper used 0.01 to 0.05.
+    p : float in (0, 1], default=0.05
+        Fraction of the single moves that is kept by lowest utility. The paper used
+        0.01 to 0.05.
+    q : float in (0, 1], default=0.05
+        Fraction of the single moves that is kept by overall utility.
     """
 
     p: float = 0.05
@@ -89,11 +107,22 @@ class R2:
                 )
 
     def generate(self, assignment: Assignment) -> Iterator[Proposals]:
-        """Yield the pairs of good moves that raise the lowest utility, in order."""
+        """Yield the pairs of good moves that raise the lowest utility, in order.
+
+        Parameters
+        ----------
+        assignment : Assignment
+            The clustering to start from; it is not changed.
+
+        Yields
+        ------
+        Proposals
+            Moves of two examples each.
+        """
         yield from _pairs(assignment, self._good_moves(assignment), _search_pairs)
 
     def _good_moves(self, assignment: Assignment) -> NDArray[np.int64]:
-        """Alg. 3, lines 1 to 4: T, T_LAG and T_overall; their union, sorted."""
+        """Return the union of T_LAG and T_overall, sorted (Alg. 3, lines 1 to 4)."""
         blocks = list(_search_singles(assignment, keep_all=True))
         if not blocks:
             return np.empty(0, np.int64)
@@ -105,34 +134,45 @@ class R2:
 
 @dataclass(frozen=True)
 class R2Exhaustive:
-    """Move two examples: every pair, without the paper's pruning.
+    """Move two examples: search every pair, without the paper's pruning.
 
     There are n (n - 1) / 2 (k - 1)^2 pairs, so this is for a few thousand examples.
-    Those proposed raise the lowest group utility, and no pair that is better than the
-    best of them is left out: a move is, where a bound tells that no second move makes
-    up for what it costs.
+    Only pairs that raise the lowest group utility are proposed, and the best of all
+    pairs is among them: a move is skipped only if a bound shows that no second move
+    makes up for its cost.
 
     Parameters
     ----------
     keep_all : bool, default=False
-        Propose all that raise the lowest group utility, which takes much time and
-        memory. By default only what may be the best is proposed.
+        Propose all pairs that raise the lowest group utility, which takes much time and
+        memory. By default only pairs that may be the best are proposed.
     """
 
     keep_all: bool = False
 
     def generate(self, assignment: Assignment) -> Iterator[Proposals]:
-        """Yield pairs that raise the lowest utility, by first and then second move."""
+        """Yield pairs that raise the lowest utility, by first and then second move.
+
+        Parameters
+        ----------
+        assignment : Assignment
+            The clustering to start from; it is not changed.
+
+        Yields
+        ------
+        Proposals
+            Moves of two examples each.
+        """
         targets_a_row = assignment.n_clusters - 1
         singles = np.arange(assignment.problem.n_samples * targets_a_row)
-        # A row without weight is nobody, and would make a pair of a single move.
+        # A row without weight is nobody; with it a pair would be a single move.
         has_weight = np.repeat(assignment.problem.weights > 0, targets_a_row)
         search = _search_pairs if self.keep_all else _search_promising_pairs
         yield from _pairs(assignment, singles[has_weight], search)
 
 
 def admitted_singles(assignment: Assignment) -> NDArray[np.int64]:
-    """Numbers of the single moves that raise the lowest utility, as R1 yields them."""
+    """Return the numbers of the single moves that raise the lowest utility."""
     blocks = _search_singles(assignment, keep_all=True)
     return np.concatenate([np.empty(0, np.int64), *(singles for singles, _ in blocks)])
 
@@ -140,15 +180,15 @@ def admitted_singles(assignment: Assignment) -> NDArray[np.int64]:
 def admitted_pairs(
     assignment: Assignment, *, lag_only: bool = False
 ) -> Iterator[Moves]:
-    """Pairs of single moves that raise the lowest utility, as numbers of the two.
+    """Yield pairs that raise the lowest utility, as the numbers of their two moves.
 
-    With ``lag_only`` those that raise the utility of the group that is lowest now,
-    whatever they do to the others.
+    With ``lag_only``, yield those that raise the utility of the group that is lowest
+    now, whatever they do to the others.
     """
     n_moves = assignment.problem.n_samples * (assignment.n_clusters - 1)
     examples, targets = decode_singles(assignment, np.arange(n_moves))
     utilities = assignment.utilities.copy()
-    if lag_only:  # out of the lowest one's way
+    if lag_only:  # lift the others far above the lowest
         others = np.arange(len(utilities)) != np.argmin(utilities)
         utilities[others] += 1e6 * (1 + assignment.problem.variance)
     for pairs, _ in _search_pairs(assignment, examples, targets, utilities):
@@ -156,16 +196,16 @@ def admitted_pairs(
 
 
 def decode_singles(assignment: Assignment, index: NDArray[np.int64]) -> Moves:
-    """Examples and targets of single moves numbered as R1 yields them."""
+    """Return examples and targets of single moves, numbered as in ``single_moves``."""
     examples, target = np.divmod(index, assignment.n_clusters - 1)
     target += target >= assignment.labels[examples]  # skip the cluster it is in
     return examples, target
 
 
 def _search_singles(assignment: Assignment, *, keep_all: bool) -> Iterator[Block]:
-    """Single moves that raise the lowest utility, in order.
+    """Yield blocks of single moves that raise the lowest utility, in order.
 
-    All of them, or only those that may be the best.
+    These are all such moves with ``keep_all``, else only those that may be the best.
     """
     targets_a_row = assignment.n_clusters - 1
     if targets_a_row == 0:
@@ -189,7 +229,7 @@ def _search_singles(assignment: Assignment, *, keep_all: bool) -> Iterator[Block
 
 
 def _top(values: NDArray[np.float64], share: float) -> NDArray[np.intp]:
-    """Positions of the highest ceil(share * n) values, ties by lowest position."""
+    """Return the positions of the highest ceil(share * n) values; ties by position."""
     # Rounded first: 0.07 * 100 is 7.000000000000001, and its ceiling should be 7.
     n_kept = max(math.ceil(round(share * len(values), 9)), 1)
     return np.argsort(-values, kind="stable")[:n_kept]
@@ -200,7 +240,7 @@ def _pairs(
     singles: NDArray[np.int64],
     search: Callable[..., Iterator[Block]],
 ) -> Iterator[Proposals]:
-    """Proposals of pairs of the given single moves."""
+    """Yield proposals of pairs of the given single moves."""
     if len(singles) < 2:
         return
     n_moves = len(singles)
@@ -217,7 +257,7 @@ def _pairs(
 def _search_promising_pairs(
     assignment: Assignment, examples: NDArray[np.int64], targets: NDArray[np.int64]
 ) -> Iterator[Block]:
-    """Pairs of the given moves that raise the lowest utility, and may be the best."""
+    """Yield pairs of the given moves that raise the lowest utility and may be best."""
     problem, n_moves = assignment.problem, len(examples)
     state = (
         problem.norms, problem.weights, assignment.labels, assignment.mass,
@@ -226,7 +266,7 @@ def _search_promising_pairs(
     costs, saved = np.empty(n_moves), np.empty(n_moves)
     move_kernels.pairing_costs(*state, examples, targets, costs, saved)
     if np.isinf(saved).mean() > 0.5:
-        # A row heavier than most clusters spoils the bound for nearly all.
+        # A row heavier than most clusters makes the bound useless for nearly all.
         yield from _search_pairs(assignment, examples, targets)
         return
     limit = _most_to_pay(assignment)
@@ -243,8 +283,8 @@ def _search_promising_pairs(
         )  # fmt: skip
         return pairs, utilities
 
-    # The cheaper of two that cost less than limit costs less than half of it. What is
-    # not a number (infinity less infinity) stays in.
+    # The cheaper move of a pair that costs less than limit costs less than half of it.
+    # NaN (infinity less infinity) stays in.
     with np.errstate(invalid="ignore"):
         is_too_dear = 2 * costs - saved >= limit
     places = np.flatnonzero(~is_too_dear[order])
@@ -262,10 +302,10 @@ def _search_promising_pairs(
 
 
 def _most_to_pay(assignment: Assignment) -> float:
-    """What a pair may cost in total at most to be as good as the best of R2's."""
+    """Return the largest total cost at which a pair can match the best pair of R2."""
     problem, utilities = assignment.problem, assignment.utilities
     slack = problem.tolerance * problem.group_sizes.sum()
-    # Whatever is admitted leaves each group above the lowest utility of now.
+    # An admitted pair leaves each group above the lowest utility of now.
     limit = problem.group_sizes @ (utilities - utilities.min())
     for block in R2().generate(assignment):
         j, is_harmless, overall = move_kernels.best_proposal(
@@ -282,10 +322,10 @@ def _search_pairs(
     targets: NDArray[np.int64],
     utilities: NDArray[np.float64] | None = None,
 ) -> Iterator[Block]:
-    """All pairs of the given moves that raise the lowest utility, in order.
+    """Yield all pairs of the given moves that raise the lowest utility, in order.
 
-    Pair a < b has the number a n_moves + b. Utilities other than those of now may be
-    given, for moves to be judged by.
+    Pair a < b has the number a n_moves + b. Pairs are judged against ``utilities``, or
+    else those of the assignment.
     """
     problem = assignment.problem
     now = assignment.utilities if utilities is None else utilities
@@ -294,12 +334,12 @@ def _search_pairs(
         problem.norms[distinct], problem.weights[distinct], problem.groups[distinct],
         assignment.labels[distinct], assignment.members, assignment.counts,
         assignment.mass, assignment.mean_norms, assignment.mean_dots,
-        # np.take, unlike indexing, gives them in the order that the kernel runs.
+        # np.take, unlike indexing, returns the memory order that the kernel reads.
         np.take(assignment.products, distinct, axis=2),
         np.take(assignment.move_costs, distinct, axis=2),
     )  # fmt: skip
-    # starts[a]: pairs that begin with a move before a. Chunks are cut by pairs, as
-    # early moves begin more of them; a belongs to the chunk of its first pair.
+    # starts[a]: number of pairs whose first move is before a. Chunks have equal numbers
+    # of pairs, as early moves begin more; a belongs to the chunk of its first pair.
     n_moves = len(examples)
     starts = np.concatenate([[0], np.cumsum(np.arange(n_moves - 1, -1, -1))])
 

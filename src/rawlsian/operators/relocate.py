@@ -1,4 +1,4 @@
-"""Relocate: take a cluster apart and found it elsewhere."""
+"""Relocate: dissolve a cluster and place it elsewhere."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns
 from rawlsian._search.partitions import Labels, best_partitions, improved
 from rawlsian.operators.proposals import Proposals, check_least_gain
 
-# Trials for each cluster, and ends of which the means are improved.
+# Trials for each cluster, and the number of their results that are improved.
 TRIALS_A_CLUSTER = 16
 N_IMPROVED = 6
 
 
 @dataclass(frozen=True)
 class Relocate:
-    """Take one cluster apart and found it elsewhere.
+    """Dissolve one cluster and place it elsewhere.
 
-    The center of a cluster is put on an example drawn at random, and all examples are
-    assigned anew: by a run of Fair-Lloyd from there, and then one at a time, with means
-    for centers. The best of what many such trials lead to are proposed. This leaves a
-    basin that moves of a few examples cannot leave.
+    A trial puts the center of a cluster on an example drawn at random and assigns all
+    examples anew: by a run of Fair-Lloyd from there, and then one at a time, with means
+    for centers. The best results of many trials are proposed. This escapes from local
+    optima that moves of a few examples cannot leave.
 
     Parameters
     ----------
     n_trials : int, default=None
         Number of trials at each step; ``None`` means 16 for each cluster.
     random_state : int, default=0
-        Seed of the examples that clusters are founded on. They are the same at each
-        step, so that the same assignment gives the same proposals.
+        Seed of the examples that centers are put on. They are the same at each step,
+        so that the same assignment gives the same proposals.
     least_gain : float, default=0.0
-        As of ``Batch``: assigning one at a time ends where going over all examples
-        gains less than this share of the mean cost of the worst-off group. Above 0 it
-        also goes over them fewer times before that.
+        Assigning one at a time ends when a sweep over all examples gains less than
+        this, relative to the mean cost of the worst-off group; from 0 to below 1. Above
+        0 there are also fewer sweeps before that.
     """
 
     n_trials: int | None = None
@@ -53,7 +53,18 @@ class Relocate:
         check_least_gain(self.least_gain)
 
     def generate(self, assignment: Assignment) -> Iterator[Proposals]:
-        """Yield the best that relocating a cluster leads to."""
+        """Yield the best clusterings found by relocating a cluster.
+
+        Parameters
+        ----------
+        assignment : Assignment
+            The clustering to start from; it is not changed.
+
+        Yields
+        ------
+        Proposals
+            One block; none if there is only one cluster.
+        """
         problem, n_clusters = assignment.problem, assignment.n_clusters
         if n_clusters == 1:
             return
@@ -74,7 +85,7 @@ class Relocate:
             yield Proposals(np.array(utilities), lambda j: found[j])
 
     def _relocated(self, assignment: Assignment) -> NDArray[np.float64]:
-        """The means, one of which is on a random example, for each trial."""
+        """Return the centers of each trial: the means, one put on a random example."""
         problem, n_clusters = assignment.problem, assignment.n_clusters
         n_trials = self.n_trials or TRIALS_A_CLUSTER * n_clusters
         rng = np.random.RandomState(self.random_state)
@@ -87,7 +98,7 @@ class Relocate:
 
 
 def _numbered_alike(labels: Labels, assignment: Assignment) -> Labels:
-    """Labels renumbered so that as few as possible differ; without weight, none."""
+    """Renumber labels so that few rows move; rows without weight keep their label."""
     has_weight = assignment.problem.weights > 0
     numbers = renumbering(labels, assignment.labels, assignment.n_clusters, has_weight)
     return np.where(has_weight, numbers[labels], assignment.labels).astype(np.int32)
