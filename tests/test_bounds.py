@@ -7,7 +7,11 @@ import pytest
 
 from rawlsian import RawlsianKMeans, group_bound, proved_bound
 from rawlsian._search.fair_lloyd import FairRuns
-from rawlsian.bounds import bound, relaxation as _relaxation, triangle_cuts as _cuts
+from rawlsian.bounds import (
+    proved,
+    relaxation as _relaxation,
+    triangle_cuts as _cuts,
+)
 from support.brute_force import least_cost_of_any_partition, partitions
 from support.cases import make_case
 
@@ -85,7 +89,7 @@ def test_rows_that_are_all_equal_leave_no_bound():
 def test_merging_gives_the_bound_of_all_rows_for_a_multiplier_that_is_merged():
     rng = np.random.default_rng(0)
     rows, weights = rng.normal(size=(12, 3)), rng.dirichlet(np.ones(12))
-    merged, masses, within = bound._merge(rows, weights, 5, np.random.RandomState(0))
+    merged, masses, within = proved._merge(rows, weights, 5, np.random.RandomState(0))
     nearest = ((rows[:, None] - merged) ** 2).sum(axis=2).argmin(axis=1)
     spread = np.zeros((12, 5))
     spread[np.arange(12), nearest] = np.sqrt(weights / masses[nearest])

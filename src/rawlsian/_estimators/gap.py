@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rawlsian._core.problem import Problem
-from rawlsian.bounds.bound import group_bound_of, proved_bound_of
+from rawlsian.bounds.group import group_bound_of
+from rawlsian.bounds.proved import proved_bound_of
 
 WhichBound = Literal["group", "proved"] | None
 

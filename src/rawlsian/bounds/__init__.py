@@ -4,6 +4,8 @@
 clustering with that many clusters, with means or free centers.
 """
 
-from rawlsian.bounds.bound import Bound, BoundStep, group_bound, proved_bound
+from rawlsian.bounds.bound import Bound
+from rawlsian.bounds.group import group_bound
+from rawlsian.bounds.proved import BoundStep, proved_bound
 
 __all__ = ["Bound", "BoundStep", "group_bound", "proved_bound"]
