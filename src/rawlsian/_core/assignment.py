@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -282,7 +283,7 @@ class Assignment:
             self._move_costs,
         )  # fmt: skip
 
-    def _for_rows(self, kernel: Any, *arguments: Any) -> None:
+    def _for_rows(self, kernel: Callable[..., None], *arguments: NDArray[Any]) -> None:
         """Call ``kernel(*arguments, start, stop)`` for chunks of rows, on threads."""
         run_in_chunks(
             lambda start, stop: kernel(*arguments, start, stop),

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from rawlsian._core.problem import Problem
 
+Seed: TypeAlias = int | np.random.RandomState | np.random.Generator | None
 
-def random_state_of(seed: Any) -> np.random.RandomState:
+
+def random_state_of(seed: Seed) -> np.random.RandomState:
     """Return a RandomState seeded by whatever random_state may be."""
     if isinstance(seed, np.random.Generator):
         seed = int(seed.integers(2**32))

@@ -10,8 +10,8 @@ from scipy.optimize import linear_sum_assignment
 
 
 def renumbering(
-    labels: NDArray[Any],
-    others: NDArray[Any],
+    labels: NDArray[np.integer[Any]],
+    others: NDArray[np.integer[Any]],
     n_clusters: int,
     has_weight: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.intp]:

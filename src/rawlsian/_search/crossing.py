@@ -7,7 +7,7 @@ HG-means does for k-means (Gribel and Vidal, 2019).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,8 @@ STARTS_A_BATCH = 64
 # Default number of random starts.
 N_INIT = 64
 
-Callback = Callable[[Any], object]
+# Of a SearchStep; out of core also of a PassStep, which this room does not know.
+Callback: TypeAlias = Callable[[Any], object]
 
 
 def population_size(n_clusters: int) -> int:
@@ -79,7 +80,7 @@ def search(
     n_init: int,
     n_crossings: int,
     rng: np.random.RandomState,
-    callback: Callback | None = None,
+    callback: Callable[[SearchStep], object] | None = None,
 ) -> tuple[Solutions, bool]:
     """Return the best solutions found, best first, and is_interrupted.
 

@@ -7,7 +7,7 @@ lowers it.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,13 +48,19 @@ class Solutions(NamedTuple):
 
     def take(self, runs: list[int]) -> Solutions:
         """Return the solutions of some runs."""
-        parts: Any = (part[runs] for part in self)
-        return Solutions(*parts)
+        return Solutions(
+            self.costs[runs], self.group_weights[runs], self.centers[runs],
+            self.n_iter[runs],
+        )  # fmt: skip
 
     def join(self, others: Solutions) -> Solutions:
         """Return these solutions followed by others."""
-        parts: Any = map(np.concatenate, zip(self, others, strict=True))
-        return Solutions(*parts)
+        return Solutions(
+            np.concatenate([self.costs, others.costs]),
+            np.concatenate([self.group_weights, others.group_weights]),
+            np.concatenate([self.centers, others.centers]),
+            np.concatenate([self.n_iter, others.n_iter]),
+        )
 
 
 class FairRuns:

@@ -9,7 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rawlsian._core.nearest import group_means, nearest
-from rawlsian._core.parameters import check_count, check_n_clusters, random_state_of
+from rawlsian._core.parameters import (
+    Seed,
+    check_count,
+    check_n_clusters,
+    random_state_of,
+)
 from rawlsian._core.problem import MaxDistance, Problem, check_examples
 from rawlsian._search.crossing import thorough_search
 from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns
@@ -82,7 +87,7 @@ def frontier(
     n_points: int = 21,
     sample_weight: ArrayLike | None = None,
     max_distance: MaxDistance = "auto",
-    random_state: Any = None,
+    random_state: Seed = None,
 ) -> Frontier:
     """Find clusterings between the utilitarian and the Rawlsian one.
 

@@ -8,6 +8,7 @@ example at a time.
 from __future__ import annotations
 
 from bisect import bisect
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from rawlsian._search import hartigan
 from rawlsian._search.fair_lloyd import FairRuns
 from rawlsian._support.threads import run_in_chunks
 
-Labels = NDArray[np.int32]
+Labels: TypeAlias = NDArray[np.int32]
 
 # Temperatures relative to the total variance, each half of the one before, then 0; and
 # the limit on sweeps at each.

@@ -297,7 +297,7 @@ def _check_init(
     return centroids
 
 
-def _generator(random_state: Any) -> np.random.Generator:
+def _generator(random_state: int | np.random.Generator | None) -> np.random.Generator:
     """Return NumPy's Generator of this seed, or raise ValueError."""
     try:
         return np.random.default_rng(random_state)

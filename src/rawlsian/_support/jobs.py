@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import ThreadingBackend, get_active_backend
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -22,7 +23,7 @@ def n_jobs() -> int:
     return int(effective_n_jobs(Parallel().n_jobs))
 
 
-def in_order(function: Callable[[Any], T], items: Iterable[Any]) -> Iterator[T]:
+def in_order(function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
     """Yield ``function(item)`` for each item, in order, as soon as it is computed."""
     if n_jobs() == 1:
         yield from map(function, items)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rawlsian._core.parameters import random_state_of
+from rawlsian._core.parameters import Seed, random_state_of
 from rawlsian._core.problem import MaxDistance, Problem
 from rawlsian._search.crossing import thorough_search
 from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns
@@ -21,7 +21,7 @@ def group_bound(
     n_clusters: int,
     sample_weight: ArrayLike | None = None,
     max_distance: MaxDistance = "auto",
-    random_state: Any = None,
+    random_state: Seed = None,
 ) -> Bound:
     """Bound the lowest group utility by the best clustering of each group alone.
 

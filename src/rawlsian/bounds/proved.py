@@ -14,7 +14,7 @@ from scipy.linalg import eigvalsh
 from sklearn.cluster import kmeans_plusplus
 from sklearn.metrics import pairwise_distances_argmin
 
-from rawlsian._core.parameters import check_count, random_state_of
+from rawlsian._core.parameters import Seed, check_count, random_state_of
 from rawlsian._core.problem import MaxDistance, Problem
 from rawlsian._search.crossing import thorough_search
 from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns
@@ -51,7 +51,7 @@ def proved_bound(
     max_iter: int = MAX_ITERATIONS,
     tol: float = TOL,
     time_limit: float | None = None,
-    random_state: Any = None,
+    random_state: Seed = None,
     callback: Callable[[BoundStep], object] | None = None,
 ) -> Bound:
     """Bound the lowest group utility of every clustering, provably.

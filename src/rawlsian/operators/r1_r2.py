@@ -15,7 +15,11 @@ from rawlsian._core.assignment import Assignment
 from rawlsian._support.threads import run_in_chunks
 from rawlsian.operators.proposals import Moves, Proposals
 
+# Numbers of moves or pairs, and the group utilities after each.
 Block: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float64]]
+PairSearch: TypeAlias = Callable[
+    [Assignment, NDArray[np.int64], NDArray[np.int64]], Iterator[Block]
+]
 
 # Proposals are computed block by block, so that memory stays bounded; a block is large
 # enough to hide the cost of calls and threads.
@@ -236,9 +240,7 @@ def _top(values: NDArray[np.float64], share: float) -> NDArray[np.intp]:
 
 
 def _pairs(
-    assignment: Assignment,
-    singles: NDArray[np.int64],
-    search: Callable[..., Iterator[Block]],
+    assignment: Assignment, singles: NDArray[np.int64], search: PairSearch
 ) -> Iterator[Proposals]:
     """Yield proposals of pairs of the given single moves."""
     if len(singles) < 2:
