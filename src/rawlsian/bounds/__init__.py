@@ -1,7 +1,7 @@
-"""How much is left: bounds on the lowest group utility of every clustering.
+"""Bounds on the lowest group utility of every clustering.
 
-``group_bound`` is the best known, not proved. ``proved_bound`` holds for every
-clustering with that many clusters, with means or free centers.
+``group_bound`` is the best known bound, not proved. ``proved_bound`` holds for every
+clustering with that number of clusters, with means or free centers.
 """
 
 from rawlsian.bounds.bound import Bound

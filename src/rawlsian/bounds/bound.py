@@ -14,25 +14,27 @@ from rawlsian._core.problem import MaxDistance, Problem
 
 @dataclass(frozen=True, eq=False)
 class Bound:
-    """What no clustering, as far as is known or proved, can exceed.
+    """An upper bound on the lowest group utility of every clustering.
 
     Attributes
     ----------
     utility : float
         Upper bound on the lowest group utility.
     cost : float
-        The same as a lower bound on the largest mean squared distance of a group.
+        Lower bound on the largest mean squared distance of a group: ``max_distance``
+        less ``utility``.
     is_proved : bool
-        Whether it holds for every clustering, or is only the best known.
+        True if the bound holds for every clustering, False if it is the best known.
     kind : {"group", "spectral", "semidefinite"}
-        Where it comes from.
+        The method that found the bound.
     group_weights : ndarray of shape (n_groups,) or None
         Lambda, the weights of the groups that a proved bound was computed with.
     n_rows : int or None
-        Rows that a proved bound was computed with, after merging; fewer make it looser.
+        Number of rows in the semidefinite relaxation, after merging; with fewer rows
+        the bound is looser.
     known_cost : float or None
-        The largest mean squared distance of a group in the best clustering that was
-        found on the way, if one was searched for.
+        The largest mean squared distance of a group in the best clustering known, if
+        one was searched for.
     """
 
     utility: float
@@ -45,10 +47,10 @@ class Bound:
 
     @property
     def gap(self) -> float | None:
-        """How far the bound is from what is known, as a share of the bound.
+        """Relative gap ``known_cost / cost - 1`` between bound and best clustering.
 
-        With a proved bound, no clustering whatever has a largest mean cost that is
-        lower than that of the best known one by more than this share. None where no
+        With a proved bound, the largest mean cost of the best clustering known is at
+        most this much, relative to the bound, above that of any clustering. None if no
         clustering was searched for, or the bound is 0.
         """
         if self.known_cost is None or self.cost <= 0:

@@ -25,9 +25,9 @@ def group_bound(
 ) -> Bound:
     """Bound the lowest group utility by the best clustering of each group alone.
 
-    No group can be served better than by centers that are there for it alone. The
-    best such centers are searched for, so that this is the best known bound and not
-    proved: a result above it tells to search again, with another ``random_state``.
+    No group can be served better than by centers for it alone. These are found by a
+    search, so the bound is the best known and not proved: if a clustering is above it,
+    search again with another ``random_state``.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def group_bound_of(
     rng: np.random.RandomState,
     known: NDArray[np.float64] | None = None,
 ) -> Bound:
-    """The group bound; known centers may show a better way for a group."""
+    """Return the group bound; runs for each group also start from known centers."""
     shared = thorough_search(FairRuns(problem, MAX_ITER), n_clusters, rng)
     centers = shared.centers + problem.shift
     if known is not None:
@@ -82,7 +82,7 @@ def group_bound_of(
         alone = problem.as_one_group(rows=rows)
         runs = FairRuns(alone, MAX_ITER)
         best = thorough_search(runs, n_clusters, rng, times=2)
-        # What is best for all groups may show a better way for one.
+        # Centers that are good for all groups may be a better start for one.
         others = runs.run(centers - alone.shift)
         costs.append(float(min(best.objectives[0], others.objectives.min())))
     cost = max(costs)

@@ -21,19 +21,27 @@ from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns
 from rawlsian.bounds.bound import Bound, checked_problem
 from rawlsian.bounds.relaxation import ROUNDING, Relaxation, rounding_unit, scaled_rows
 
-# What is computed unless a user says otherwise.
+# Defaults of proved_bound.
 MAX_ROWS, MAX_ITERATIONS, TOL = 1000, 60, 1e-4
 
-# Weights of groups below this are taken for none in a proved bound.
+# Smaller weights of groups are set to 0 in a proved bound.
 TRACE = 1e-6
 
-# Iterations of k-means by which rows are merged, which need not be the best, and the
-# least weight of a row there, as a share of the largest.
+# Iterations of the k-means that merges rows, which need not converge, and the least
+# weight of a row in it, relative to the largest.
 MERGING_ITERATIONS, LEAST_PULL = 10, 1e-6
 
 
 class BoundStep(NamedTuple):
-    """What a callback is told: iterations so far, and the largest cost proved."""
+    """Progress of a proved bound, as passed to a callback.
+
+    Attributes
+    ----------
+    n_iter : int
+        Number of iterations done.
+    cost : float
+        The bound so far: no clustering has a lower largest mean cost of a group.
+    """
 
     n_iter: int
     cost: float
@@ -57,10 +65,11 @@ def proved_bound(
     """Bound the lowest group utility of every clustering, provably.
 
     For any weights lambda of the groups, the largest mean cost of a group is at least
-    the least cost of k-means in which a row of group g weighs lambda_g / N_g. That is
-    bounded by the spectrum of the data, and better by Peng and Wei's semidefinite
-    relaxation with triangle inequalities, approached by projections in turn. Every
-    value on the way is a bound, so that it can be stopped at any time, also by Ctrl-C.
+    the minimum cost of k-means in which a row of group g weighs lambda_g / N_g. That
+    minimum is bounded by the spectrum of the data, and more tightly by Peng and Wei's
+    semidefinite relaxation with triangle inequalities, solved by alternating
+    projections. Every iterate gives a valid bound, so it can be stopped at any time,
+    also by Ctrl-C.
 
     Parameters
     ----------
@@ -71,28 +80,29 @@ def proved_bound(
     n_clusters : int
         Number of clusters.
     group_weights : array-like of shape (n_groups,), default=None
-        Lambda, of which any choice gives a valid bound. ``None`` takes that of
+        Lambda; any choice gives a valid bound. ``None`` takes that of
         ``RawlsianKMeans``, which makes it tight.
     sample_weight : array-like of shape (n_samples,), default=None
         How many people each example stands for.
     max_distance : "auto" or float, default="auto"
         The utility of a perfect fit, as in ``group_utilities``.
     max_rows : int, default=1000
-        Where there are more different rows, they are merged to this many, which leaves
-        it valid and makes it looser; triangle inequalities are then left out, as they
-        hold for rows that cannot be in two clusters. Time grows with its cube.
+        If there are more distinct rows, they are merged to this many. The bound stays
+        valid and becomes looser; triangle inequalities are then left out, as a merged
+        row may be in two clusters. Time grows with the cube of ``max_rows``.
     max_iter : int, default=60
-        Limit on the iterations.
+        Largest number of iterations.
     tol : float, default=1e-4
-        Stop when ten iterations raise the bound on the cost by less than this share.
+        Stop when ten iterations raise the bound on the cost by less than this,
+        relative to the bound.
     time_limit : float, default=None
-        Seconds from the call after which no further iteration is begun; the search for
-        lambda is not cut short, and one iteration is made. With ``None`` the result
-        does not depend on the machine.
+        Seconds after the call from which on no further iteration begins. The search
+        for lambda is not cut short, and one iteration is always made. With ``None``
+        the result does not depend on the speed of the machine.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the search for lambda and of the merging.
     callback : callable, default=None
-        Called with a ``BoundStep`` now and then.
+        Called with a ``BoundStep`` every ten iterations and after the last one.
 
     Returns
     -------
@@ -139,9 +149,10 @@ def proved_bound_of(
     time_limit: float | None = None,
     callback: Callable[[BoundStep], object] | None = None,
 ) -> Bound:
-    """The proved bound, at a lambda that is given or searched for.
+    """Return the proved bound, at a lambda that is given or searched for.
 
-    At first the spectral bound at the groups' shares, so that Ctrl-C finds a bound.
+    The spectral bound at the groups' shares comes first, so that after Ctrl-C there is
+    a bound to return.
     """
     ends = time.perf_counter() + (np.inf if time_limit is None else time_limit)
     lam = None if lam is None else _without_traces(lam)
@@ -178,27 +189,29 @@ def _proved(
     kind: Literal["spectral", "semidefinite"],
     lam: NDArray[np.float64],
 ) -> Bound:
+    """Return a proved bound on the cost as a Bound."""
     utility = problem.max_distance - cost
     return Bound(utility, cost, is_proved=True, kind=kind, group_weights=lam)
 
 
 def _without_traces(lam: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Lambda without what is only there so that every cluster has some mass."""
+    """Set to 0 the tiny weights that only give every cluster some mass."""
     kept = np.where(lam < TRACE, 0.0, lam)
     shares: NDArray[np.float64] = kept / kept.sum()
     return shares
 
 
 def _cost(bound: Bound) -> float:
+    """Return the cost, as a sort key."""
     return bound.cost
 
 
 def _weighted_rows(
     problem: Problem, lam: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Different rows, each with the weight that lambda gives it; they sum to 1."""
+    """Return distinct rows and the weights that lambda gives them, which sum to 1."""
     weights = (lam / problem.group_sizes)[problem.groups] * problem.weights
-    # Shifted first: far from the origin, sums would lose the digits that matter.
+    # Shifted first: far from the origin, sums would lose digits.
     rows = problem.X[weights > 0] - problem.shift
     return _distinct(rows, weights[weights > 0])
 
@@ -206,7 +219,7 @@ def _weighted_rows(
 def _check_group_weights(
     group_weights: ArrayLike | None, n_groups: int
 ) -> NDArray[np.float64] | None:
-    """Lambda on the simplex, or None where it is to be searched for."""
+    """Return lambda on the simplex, or None if it is to be searched for."""
     if group_weights is None:
         return None
     lam = np.asarray(group_weights, dtype=np.float64)
@@ -223,7 +236,7 @@ def _check_group_weights(
 def _distinct(
     rows: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Different rows, and their weights, which sum to 1."""
+    """Return distinct rows and their weights, which sum to 1."""
     rows, inverse = np.unique(rows, axis=0, return_inverse=True)
     masses = np.bincount(inverse.ravel(), weights / weights.sum())
     return rows, np.asarray(masses, dtype=np.float64)
@@ -232,7 +245,7 @@ def _distinct(
 def _spectral(
     rows: NDArray[np.float64], weights: NDArray[np.float64], n_clusters: int
 ) -> float:
-    """What is left of the variance without its n_clusters - 1 largest directions."""
+    """Return the variance outside the n_clusters - 1 largest principal components."""
     scaled = scaled_rows(rows, weights)
     variances = eigvalsh(scaled.T @ scaled)[::-1]
     total = float(variances.sum())
@@ -246,11 +259,11 @@ def _merge(
     max_rows: int,
     rng: np.random.RandomState,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """At most max_rows rows, means of those merged; weights; scatter within them."""
+    """Merge rows to at most max_rows; return means, weights, scatter within them."""
     n_features = rows.shape[1]
     if len(rows) <= max_rows:
         return rows, weights, np.zeros((n_features, n_features))
-    # Any merging is valid; rows that hardly count must not be lost to rounding.
+    # Any merging is valid; rows of tiny weight must not be lost to rounding.
     pull = np.maximum(weights, LEAST_PULL * weights.max())
     whole = Problem.from_arrays(rows, None, sample_weight=pull)
     init, _ = kmeans_plusplus(

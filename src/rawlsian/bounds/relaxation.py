@@ -1,4 +1,4 @@
-"""A semidefinite relaxation of weighted k-means, approached by projections in turn."""
+"""Semidefinite relaxation of weighted k-means, solved by alternating projections."""
 
 from __future__ import annotations
 
@@ -12,38 +12,42 @@ from scipy.linalg import eigh, eigvalsh
 from rawlsian._support.threads import run_in_chunks
 from rawlsian.bounds import triangle_cuts
 
-# Of the alternating projections: the step in units of the total variance, how far each
-# projection overshoots, and how often the bound is evaluated.
+# Alternating projections: step relative to the total variance, over-relaxation factor,
+# and iterations between evaluations of the bound.
 STEP, OVERSHOOT, EVALUATE_EVERY = 0.1, 1.8, 10
 
-# Of triangle inequalities: the iteration they begin with, how many may be added for a
-# row at a time, and by how much they must be violated (Z is about the number of
-# clusters).
+# Triangle inequalities: first iteration that adds them, largest number added per row at
+# a time, and least violation (Z is about the number of clusters).
 FIRST_CUTS, CUTS_A_ROW, LEAST_VIOLATION = 10, 20, 1e-3
 ROWS_A_THREAD = 16
 
-# A share of the total variance that is given away for rounding in eigenvalues.
+# Margin for rounding in eigenvalues, relative to the total variance.
 ROUNDING = 1e-9
 
 
 class Relaxation:
-    """Peng and Wei's relaxation of weighted k-means, and bounds on the way to it.
+    """Peng and Wei's relaxation of weighted k-means, with a bound from each iterate.
 
     A clustering is a projection Y of rank k with Y r = r, r = sqrt(w), and no negative
-    entry; it costs sum_i w_i |x_i|^2 - <K, Y> with K = A A^T, the rows of A being
-    r_i x_i. For any symmetric N >= 0, as <N, Y> >= 0, no clustering costs less than
-    sum_i w_i |x_i|^2 - r^T (K + N) r less the k - 1 largest eigenvalues of K + N off r.
+    entry. Its cost is sum_i w_i |x_i|^2 - <K, Y> with K = A A^T, where the rows of A
+    are r_i x_i. For any symmetric N >= 0 we have <N, Y> >= 0, so no clustering costs
+    less than sum_i w_i |x_i|^2 - r^T (K + N) r less the k - 1 largest eigenvalues of
+    K + N on the complement of r.
 
-    Where rows were merged, this holds for all of them: let D have the columns r_i / r_J
-    for the rows i merged to J, and N be D M D^T with M >= 0. With A = D A_J + Q T, A_J
-    of the merged rows and T^T T the scatter within them, Q is orthogonal to D, so that
-    K + N has the eigenvalues of [A_J; T] [A_J; T]^T + [M 0; 0 0]: as if the rows of T
-    were further rows, of no weight. Nothing is lost but some freedom in N.
+    If rows were merged, this holds for the original rows: let D have the columns
+    r_i / r_J for the rows i merged to J, and N be D M D^T with M >= 0. With
+    A = D A_J + Q T, A_J of the merged rows and T^T T the scatter within them, Q is
+    orthogonal to D, so K + N has the eigenvalues of
+    [A_J; T] [A_J; T]^T + [M 0; 0 0]: as if the rows of T were further rows without
+    weight. Only some freedom in N is lost.
 
-    Where no rows were merged, triangle inequalities are added: N may have any sum of
-    matrices T with <T, Y> >= 0 for every clustering. (Merged rows could be in several
-    clusters, and then these do not hold. Equal rows need not be: together they cost
-    no more.)
+    If no rows were merged, triangle inequalities are added: N may include any sum of
+    matrices T with <T, Y> >= 0 for every clustering. (Merged rows may be in several
+    clusters, and then the inequalities do not hold. Equal rows may be merged: some
+    optimal clustering keeps them together.)
+
+    Parameters are the rows, of shape (n_rows, n_features), their weights, which sum to
+    1, the scatter within merged rows, of shape (n_features, n_features), and k.
     """
 
     def __init__(
@@ -69,7 +73,11 @@ class Relaxation:
     def iterate(
         self, max_iter: int, tol: float, ends: float
     ) -> Iterator[tuple[int, float]]:
-        """Yield the number of iterations and a bound, every few of them."""
+        """Yield the number of iterations and the best bound, every EVALUATE_EVERY.
+
+        Ends after max_iter iterations, at the time ``ends``, or when the bound rises
+        by less than tol, relative to itself.
+        """
         if self.rank == 0 or self.rank + 1 >= len(self.r) or self.total == 0:
             yield 0, self.bound(np.zeros_like(self.K))
             return
@@ -97,10 +105,10 @@ class Relaxation:
                 if is_late or 0 <= bound - before < tol * best:
                     return
                 if bound < before and cuts is not None:
-                    cuts.pace *= 0.5  # their weights went too far, and oscillate
+                    cuts.pace *= 0.5  # their weights overshot and oscillate
 
     def bound(self, N: NDArray[np.float64]) -> float:
-        """The bound that a valid symmetric N gives, less what rounding may do."""
+        """Return the bound of a valid symmetric N, less a margin for rounding."""
         both = self.K + N
         left = self.total - float(self.r @ both @ self.r)
         if self.rank > 0:
@@ -112,15 +120,15 @@ class Relaxation:
         return left - ROUNDING * size - self.unit
 
     def _off(self, M: NDArray[np.float64]) -> NDArray[np.float64]:
-        """P M P with P = I - r r^T."""
+        """Return P M P with P = I - r r^T."""
         Mr = M @ self.r
         away: NDArray[np.float64] = M - np.outer(self.r, Mr) - np.outer(Mr, self.r)
         away += (self.r @ Mr) * np.outer(self.r, self.r)
         return away
 
     def _project(self, M: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The nearest matrix with eigenvalues in [0, 1] that sum to the rank, off r."""
-        # r itself is put out of the way, below all eigenvalues.
+        """Project M to eigenvalues in [0, 1] that sum to the rank, off r."""
+        # r gets an eigenvalue below all others.
         low = 1.0 + float(np.abs(M).sum(axis=1).max())
         off = self._off(M) - 2 * low * np.outer(self.r, self.r)
         values, vectors = self._largest(off)
@@ -134,7 +142,7 @@ class Relaxation:
     def _largest(
         self, M: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Eigenvalues and vectors, all that may stay above 0 when they are clipped."""
+        """Return all eigenvalues, with vectors, that stay above 0 when clipped."""
         n = len(M)
         n_wanted = min(2 * self.n_kept + 8, n - 1)
         if n_wanted < n // 4:
@@ -142,7 +150,7 @@ class Relaxation:
                 M, subset_by_index=[n - n_wanted, n - 1], check_finite=False,
                 driver="evr",
             )  # fmt: skip
-            # If the smallest of these would not stay, those below it would not either.
+            # If the smallest of these is clipped to 0, so are all below it.
             if clip_to_sum(values, self.rank)[0] == 0.0:
                 return values, vectors
         values, vectors = eigh(M, check_finite=False, driver="evd")
@@ -150,7 +158,7 @@ class Relaxation:
 
 
 def clip_to_sum(values: NDArray[np.float64], total: float) -> NDArray[np.float64]:
-    """Values less a constant, clipped to [0, 1], so that they sum to total."""
+    """Return values less a constant, clipped to [0, 1], that sum to total."""
     low, high = float(values.min()) - 1.0, float(values.max())
     for _ in range(100):
         middle = 0.5 * (low + high)
@@ -162,16 +170,16 @@ def clip_to_sum(values: NDArray[np.float64], total: float) -> NDArray[np.float64
 
 
 class _Cuts:
-    """Triangle inequalities, and how much each weighs in N."""
+    """Triangle inequalities and their weights in N."""
 
     def __init__(self, r: NDArray[np.float64], pace: float) -> None:
         self.inverse = 1 / r
         self.cuts = np.empty((0, 3), np.int64)
         self.weights = np.empty(0)
-        self.pace = pace  # at which weights rise with what is violated
+        self.pace = pace  # rate at which weights rise with violations
 
     def find(self, Y: NDArray[np.float64]) -> None:
-        """Add those that Y violates most for each row; drop those without weight."""
+        """Add the cuts that Y violates most, for each row; drop cuts without weight."""
         Z = self._rescaled(Y)
         shape = len(Z), CUTS_A_ROW
         violations, seconds, thirds = (
@@ -191,10 +199,10 @@ class _Cuts:
             np.concatenate([self.cuts[old], new]), axis=0, return_index=True
         )
         weights = np.concatenate([self.weights[old], np.zeros(len(new))])
-        self.weights = weights[first]  # of a cut that was there, its own
+        self.weights = weights[first]  # a cut that was there keeps its weight
 
     def weigh(self, Y: NDArray[np.float64], step: float) -> NDArray[np.float64]:
-        """Raise the weight of what is violated, lower the others; their part of N."""
+        """Raise weights of violated cuts, lower the others; return their part of N."""
         violations, norms = np.empty(len(self.cuts)), np.empty(len(self.cuts))
         Z = self._rescaled(Y)
         triangle_cuts.measure_cuts(Z, self.inverse, self.cuts, violations, norms)
@@ -204,6 +212,7 @@ class _Cuts:
         return matrix
 
     def _rescaled(self, Y: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return Z_ij = Y_ij / (r_i r_j)."""
         rescaled: NDArray[np.float64] = Y * self.inverse[:, None] * self.inverse
         return rescaled
 
@@ -211,7 +220,7 @@ class _Cuts:
 def scaled_rows(
     rows: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """r_i x_i with x_i less their mean, and what rounding leaves of r taken out."""
+    """Return r_i x_i for centered x_i, made orthogonal to r against rounding."""
     r = np.sqrt(weights)
     scaled: NDArray[np.float64] = r[:, None] * (rows - weights @ rows)
     scaled -= np.outer(r, r @ scaled) / weights.sum()
@@ -219,5 +228,5 @@ def scaled_rows(
 
 
 def rounding_unit(rows: NDArray[np.float64]) -> float:
-    """What is told from nothing by rounding alone, as a squared distance."""
+    """Return a squared distance that rounding alone can produce."""
     return float((8 * np.finfo(float).eps * np.abs(rows).max()) ** 2 * rows.shape[1])

@@ -1,12 +1,12 @@
 """Triangle inequalities that hold for every clustering, compiled.
 
-With Z_ij = Y_ij / (r_i r_j), which for a clustering is 1 / W_C where i and j are both
-in cluster C, and else 0: Z_ij + Z_il <= Z_ii + Z_jl for all rows i, j and l, as i in
-one cluster with j and with l puts j and l in one. Cut (i, j, l) is that inequality,
-divided by the norm of its matrix.
+Let Z_ij = Y_ij / (r_i r_j). For a clustering it is 1 / W_C if i and j are both in
+cluster C, which has weight W_C, and else 0. Then Z_ij + Z_il <= Z_ii + Z_jl for all
+rows i, j and l: if i is in one cluster with j and with l, then j and l are in one. Cut
+(i, j, l) is that inequality, divided by the norm of its matrix.
 
-Numba's cache looks at the file of a function only, so that no compiled function of
-another file is called.
+Numba's cache checks only the file of a function, so no compiled function calls one of
+another file.
 """
 
 import numpy as np
@@ -16,16 +16,16 @@ from rawlsian._support.compile import njit
 
 @njit
 def find_cuts(Z, least, start, stop, violations, seconds, thirds):
-    """The cuts (i, j, l) that Z violates most, by more than least, for each i.
+    """Find the cuts (i, j, l) that Z violates most, by more than least, for each i.
 
-    OUT: violations, seconds (j), thirds (l), of shape (n_rows, n_kept), at these i;
-    violations are falling, and 0 where there are no more.
+    OUT: violations, seconds (j), thirds (l), of shape (n_rows, n_kept), at rows start
+    to stop - 1; violations are in falling order, and 0 where there are no more.
     """
     n_rows, n_kept = violations.shape
     for i in range(start, stop):
         violations[i] = 0.0
         for j in range(n_rows):
-            # What Z_il - Z_jl would have to exceed.
+            # Z_il - Z_jl must exceed this.
             rest = Z[i, i] - Z[i, j] + max(least, violations[i, n_kept - 1])
             for m in range(j + 1, n_rows):
                 if Z[i, m] - Z[j, m] <= rest or j == i or m == i:
@@ -45,7 +45,7 @@ def find_cuts(Z, least, start, stop, violations, seconds, thirds):
 
 @njit
 def measure_cuts(Z, inverse, cuts, violations, norms):
-    """How much each cut is violated, divided by the norm of its matrix.
+    """Compute the violation of each cut, divided by the norm of its matrix.
 
     IN: inverse, 1 / r_i; cuts, of shape (n_cuts, 3).  OUT: violations, norms.
     """
@@ -60,9 +60,9 @@ def measure_cuts(Z, inverse, cuts, violations, norms):
 
 @njit
 def add_up_cuts(inverse, cuts, weights, matrix):
-    """The sum of the matrices T of the cuts, times their weights.
+    """Sum weights[cut] T over the cuts, with T the matrix of a cut.
 
-    With the Y of a clustering, <T, Y> is not below 0.  OUT: matrix.
+    For the Y of a clustering, <T, Y> >= 0.  OUT: matrix.
     """
     matrix[:] = 0.0
     for cut in range(len(cuts)):
