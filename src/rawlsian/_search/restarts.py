@@ -85,7 +85,7 @@ class Restarts:
         return worst
 
     def labels(self, run: int) -> NDArray[np.int32]:
-        """Return the labels of one run, by repeating it on the X given at first.
+        """Return the labels of one run, by repeating it on X as it was given.
 
         Parameters
         ----------

@@ -33,7 +33,7 @@ class Proposals(NamedTuple):
 
 
 class Operator(Protocol):
-    """The protocol of an operator, as ``traverse`` uses it."""
+    """Protocol of an operator, as ``traverse`` uses it."""
 
     def generate(self, assignment: Assignment) -> Iterable[Proposals]:
         """Yield blocks of proposals, without changing the assignment.
