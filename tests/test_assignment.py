@@ -1,4 +1,4 @@
-"""Sufficient statistics, costs of moves and incremental updates against definitions."""
+"""Sufficient statistics, move costs and incremental updates against definitions."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_products_have_the_same_bits_with_and_without_a_transposed_copy(monkeypa
 def test_drift_stays_below_1e_9_over_100_000_moves(monkeypatch, rows):
     case = make_case(5, 200, 4, 3, rows=rows, weights="floats")
     assignment, rng = case.assignment, np.random.default_rng(0)
-    assert assignment.move_costs is not None  # costs of moves are kept up to date too
+    assert assignment.move_costs is not None  # move costs are updated too
     recomputed = []
     recompute = assignment.recompute
     monkeypatch.setattr(

@@ -1,4 +1,4 @@
-"""Bounds: what is proved is never above what can be reached."""
+"""Bounds: a proved cost is never above a cost that can be reached."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators that move many examples: what they propose, and where they end."""
+"""Operators that move many examples: their proposals and final clusterings."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def start_of(golden):
     return restarts.labels(int(runs[np.argmax(restarts.overall[runs])]))
 
 
-# --- What comes after moves ---
+# --- Utilities after moves ---
 
 
 @settings(max_examples=100)
@@ -67,7 +67,7 @@ def test_utilities_after_moves_are_those_of_applying_them(case):
 
 
 def slow_batch(case):
-    """Moves by exchange rate, halved until they bring half of what they promise."""
+    """Moves by exchange rate, halved until they bring half of the predicted gain."""
     reference, labels = case.reference, case.labels
     now = reference.utilities(labels)
     lag, sizes = int(np.argmin(now)), reference.group_sizes
@@ -148,7 +148,7 @@ def test_batch_takes_fewer_steps_than_r1_and_ends_as_high(golden):
 
 
 def slow_improvement(case, labels, temperatures):
-    """Each row in turn to the best cluster, everything computed afresh."""
+    """Move each row in turn to its best cluster; recompute everything each time."""
     reference, tolerance = case.reference, case.reference.tolerance
 
     def ranks_before(costs, others, temperature):
@@ -192,7 +192,7 @@ def slow_improvement(case, labels, temperatures):
 def test_improving_moves_each_row_to_where_it_is_best(case):
     problem, temperatures = case.problem, [0.1, 0.001, 0.0]
     runs = FairRuns(problem, 300)
-    order = runs.entries.rows  # in which rows are offered another cluster
+    order = runs.entries.rows  # the order in which rows are visited
     sorted_case = case._replace(
         X=case.X[order], groups=case.groups[order], weights=case.weights[order]
     )
@@ -308,7 +308,7 @@ class Counting:
 
 
 class Nothing:
-    """Proposes only what nobody would do."""
+    """An operator that proposes only a worse clustering."""
 
     def generate(self, assignment):
         worse = assignment.utilities[None] - 1.0

@@ -335,7 +335,7 @@ def test_any_of_needs_operators_and_takes_their_names():
 
 
 class Yields:
-    """An operator that yields, or returns, what it is told."""
+    """An operator that yields, or returns, what it was made with."""
 
     def __init__(self, blocks):
         self.blocks = blocks

@@ -38,7 +38,7 @@ def start(X, restarts, run):
 def sklearn_labels(X, centroids, **options):
     fitted = KMeans(len(centroids), init=centroids, n_init=1, tol=0, **options)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of clusters that stay empty
+        warnings.simplefilter("ignore")  # about clusters that stay empty
         return fitted.fit(X).labels_
 
 
@@ -83,7 +83,7 @@ def test_runs_on_adult_end_as_scikit_learns_do_but_for_ties(golden):
 
 
 def closest_tie(X, centroids):
-    """How much nearer than the next the nearest center is, at least, on the way."""
+    """Smallest gap, over rows and iterations, between the two nearest centers."""
     gaps = []
     for _ in range(8):
         distances = ((X[:, None] - centroids) ** 2).sum(axis=2)
