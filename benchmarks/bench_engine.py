@@ -96,7 +96,7 @@ def bench_pairs():
     from rawlsian import R2, R2Exhaustive, traverse
     from rawlsian._core.assignment import Assignment
     from rawlsian._core.problem import Problem
-    from rawlsian._estimators.traverse import select
+    from rawlsian.operators.proposals import select
 
     golden = golden_case()
     problem = Problem.from_arrays(golden.X, golden.sex, max_distance=8.0)

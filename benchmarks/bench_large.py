@@ -25,7 +25,7 @@ from sklearn.metrics import pairwise_distances_argmin_min
 
 from rawlsian import PassStep, RawlsianKMeans, open_blocks
 from rawlsian._outofcore.placing import Rule, Sums
-from rawlsian._outofcore.problem import LargeProblem
+from rawlsian._outofcore.problem import OutOfCoreProblem
 from rawlsian._rows.opening import BLOCK_SIZE, as_blocks
 
 N_COLUMNS, N_CLUSTERS, N_GROUPS = 40, 10, 2
@@ -75,7 +75,7 @@ def some_centers(path: Path) -> np.ndarray:
 def bench_pass(n_rows: int) -> None:
     with rows_on_disk(n_rows) as (path, groups):
         blocks, X = open_blocks(path), np.load(path, mmap_mode="r")
-        large = LargeProblem.of(blocks, groups)
+        large = OutOfCoreProblem.of(blocks, groups)
         centers = some_centers(path)
         rule, shift = Rule.nearest(centers), np.zeros(N_COLUMNS)
         narrow = centers.astype(np.float32)
@@ -174,7 +174,7 @@ def bench_slope() -> None:
     for n_rows in sizes:
         with rows_on_disk(n_rows) as (path, groups):
             _, seconds, _ = fit(open_blocks(path), groups)
-            large = LargeProblem.of(open_blocks(path), groups)
+            large = OutOfCoreProblem.of(open_blocks(path), groups)
             rule, shift = Rule.nearest(some_centers(path)), np.zeros(N_COLUMNS)
             one = seconds_of(partial(large.assign, rule, shift))
         whole.append(seconds)
@@ -201,7 +201,7 @@ def bench_dask(n_rows: int) -> None:
         centers = some_centers(path)
         rule, shift = Rule.nearest(centers), np.zeros(N_COLUMNS)
         size = 250_000
-        own = LargeProblem.of(open_blocks(path, block_size=BLOCK_SIZE), groups)
+        own = OutOfCoreProblem.of(open_blocks(path, block_size=BLOCK_SIZE), groups)
         threads = seconds_of(lambda: own.assign(rule, shift), 5)
         print(f"{n_rows:,} x {N_COLUMNS}: two threads {threads:.2f} s per pass")
         times = {}
@@ -217,7 +217,7 @@ def bench_dask(n_rows: int) -> None:
                     chunks=((size,) * (n_rows // size), (N_COLUMNS,)),
                     meta=np.empty((0, 0), np.float32),
                 ).persist()  # fmt: skip
-                large = LargeProblem.of(
+                large = OutOfCoreProblem.of(
                     as_blocks(X), da.from_array(groups, chunks=size)
                 )
                 one_pass = partial(large.assign, rule, shift)
@@ -246,7 +246,7 @@ def seconds_a_task(n_tasks: int = 500) -> float:
         Client(cluster),
     ):
         X = da.ones((n_tasks, N_COLUMNS), chunks=(1, N_COLUMNS)).persist()
-        large = LargeProblem.of(as_blocks(X), None)
+        large = OutOfCoreProblem.of(as_blocks(X), None)
         rule = Rule.nearest(np.zeros((N_CLUSTERS, N_COLUMNS)))
         return seconds_of(lambda: large.assign(rule, np.zeros(N_COLUMNS))) / n_tasks
 
@@ -256,7 +256,7 @@ def bench_cost(n_rows: int = 2_000_000) -> None:
     block_rows, passes = 1_000_000, 10
     with rows_on_disk(n_rows) as (path, groups):
         one = open_blocks(path, block_size=n_rows)  # one block: one thread
-        large = LargeProblem.of(one, groups)
+        large = OutOfCoreProblem.of(one, groups)
         rule, shift = Rule.nearest(some_centers(path)), np.zeros(N_COLUMNS)
         a_row = seconds_of(lambda: large.assign(rule, shift)) / n_rows
     a_task = seconds_a_task()

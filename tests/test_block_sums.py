@@ -9,7 +9,8 @@ import pytest
 from hypothesis import assume, given, settings, strategies as st
 
 from rawlsian._outofcore import block_sums
-from rawlsian._outofcore.fit import Means, _promise
+from rawlsian._outofcore.batch import _promise
+from rawlsian._outofcore.means import Means
 from rawlsian._outofcore.placing import (
     Rule,
     Sums,

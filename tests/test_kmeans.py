@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rawlsian import FairLloyd, RawlsianKMeans, group_utilities, traverse
 from rawlsian._core.problem import Problem
-from rawlsian._estimators import kmeans as _kmeans
+from rawlsian._engines import finishing
 from rawlsian._search.crossing import random_centers
 from rawlsian._search.fair_lloyd import FairRuns
 from support.brute_force import least_cost_of_any_partition, partitions
@@ -519,14 +519,14 @@ def test_with_mean_centers_nothing_that_rawls_tries_helps_further(golden):
     assert walk.n_iter == 0
 
 
-@pytest.mark.parametrize("stage", ["improved", "traverse"])
+@pytest.mark.parametrize("stage", ["improved", "traverse_of"])
 def test_ctrl_c_while_means_are_searched_keeps_the_best_so_far(stage, monkeypatch):
     case = make_case(0, 40, 3, 2)
 
     def stop(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_kmeans, stage, stop)
+    monkeypatch.setattr(finishing, stage, stop)
     fitted = RawlsianKMeans(3, centers="mean", random_state=0, bound="proved")
     with pytest.warns(ConvergenceWarning, match="the best found so far"):
         fitted.fit(case.X, sensitive_features=case.groups)

@@ -19,7 +19,8 @@ from rawlsian import (
     open_blocks,
     traverse,
 )
-from rawlsian._outofcore.problem import LargeProblem
+from rawlsian._outofcore.problem import OutOfCoreProblem
+from rawlsian._outofcore.sample import draw_sample
 from support.cases import cases
 from support.people import FEW, people
 
@@ -186,8 +187,8 @@ def test_transform_and_score_are_those_of_rows_in_memory():
 
 def test_small_groups_are_in_the_sample_whole_and_weights_stand_for_all():
     X, groups = three_groups(200_000)
-    large = LargeProblem.of(open_blocks(X), groups)
-    sample = large.sample(2, np.random.RandomState(0))
+    large = OutOfCoreProblem.of(open_blocks(X), groups)
+    sample = draw_sample(large, 2, np.random.RandomState(0))
     few = large.group_names.tolist().index("few")
     counts = np.bincount(sample.problem.groups)
     assert counts[few] == 5
@@ -201,8 +202,8 @@ def test_small_groups_are_in_the_sample_whole_and_weights_stand_for_all():
 
 def test_many_clusters_get_a_sample_that_can_fill_them():
     X = np.random.default_rng(0).normal(size=(60_000, 1))
-    large = LargeProblem.of(open_blocks(X), None)
-    sample = large.sample(2500, np.random.RandomState(0))
+    large = OutOfCoreProblem.of(open_blocks(X), None)
+    sample = draw_sample(large, 2500, np.random.RandomState(0))
     searched = sample.to_search(2500, np.random.RandomState(0))
     assert searched.n_samples == 50_000
 
@@ -212,9 +213,13 @@ def test_the_sample_does_not_depend_on_blocks_and_has_rows_with_weight_only():
     weights = np.where(np.arange(5000) % 3, 1.0, 0.0)
     X[weights == 0] = 1e6
     drawn = [
-        LargeProblem.of(
-            open_blocks(X, block_size=size), groups, sample_weight=weights
-        ).sample(2, np.random.RandomState(0))
+        draw_sample(
+            OutOfCoreProblem.of(
+                open_blocks(X, block_size=size), groups, sample_weight=weights
+            ),
+            2,
+            np.random.RandomState(0),
+        )
         for size in (7, 4096)
     ]
     assert (drawn[0].problem.X == drawn[1].problem.X).all()

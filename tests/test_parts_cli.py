@@ -214,7 +214,7 @@ def test_tables_tell_rows_parts_and_passes(parts, monkeypatch):
     assert "180 rows, 6 columns (Parquet, 3 parts)." in words
     assert "passes over 180 rows in 3 parts." in words
     assert "sample" not in words
-    monkeypatch.setattr("rawlsian._outofcore.problem.LEAST_SEARCHED", 100)
+    monkeypatch.setattr("rawlsian._outofcore.sample.LEAST_SEARCHED", 100)
     done = rawlsian("fit", parts, *ASK, *FREE, "--drop", "old")
     assert "searched on a sample, and finished on all rows." in done.stdout.replace(
         "\n", " "

@@ -358,7 +358,7 @@ def test_ctrl_c_while_the_bound_is_searched_leaves_the_labels(blobs, monkeypatch
     def stop(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rawlsian._estimators.postprocessor.tell_gap", stop)
+    monkeypatch.setattr("rawlsian._estimators.postprocessor.set_gap", stop)
     fair = RawlsianPostprocessor(KMeans(3, random_state=0), bound="group")
     with pytest.warns(sklearn.exceptions.ConvergenceWarning, match="are final"):
         fair.fit(X, sensitive_features=groups)

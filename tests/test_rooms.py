@@ -13,8 +13,8 @@ SOURCE = Path(rawlsian.__file__).parent
 # From the bottom of the house up: a room imports from itself and from those before it.
 ROOMS = [
     "_version", "_support", "_rows", "_core", "preprocessing", "_search", "operators",
-    "bounds", "_outofcore", "metrics", "_estimators", "plotting", "datasets", "report",
-    "_tables", "study", "cli", "__main__",
+    "bounds", "_outofcore", "_engines", "metrics", "_estimators", "plotting",
+    "datasets", "report", "_tables", "study", "cli", "__main__",
 ]  # fmt: skip
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path.parent != SOURCE) + [
     SOURCE / f"{room}.py" for room in ROOMS if (SOURCE / f"{room}.py").exists()

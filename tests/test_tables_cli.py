@@ -673,7 +673,7 @@ def test_debug_shows_the_traceback(tmp_path):
 
 
 def test_ctrl_c_keeps_what_was_reached(tmp_path, monkeypatch):
-    from rawlsian._estimators import traverse as _traverse
+    from rawlsian.operators import traversal as _traverse
 
     select, calls = _traverse.select, []
 

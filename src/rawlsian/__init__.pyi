@@ -13,17 +13,16 @@ from rawlsian import (
 from rawlsian._core.assignment import (
     Assignment as Assignment,
 )
-from rawlsian._estimators.kmeans import (
+from rawlsian._estimators.fair_lloyd import (
     FairLloyd as FairLloyd,
+)
+from rawlsian._estimators.kmeans import (
     RawlsianKMeans as RawlsianKMeans,
 )
 from rawlsian._estimators.postprocessor import (
     RawlsianPostprocessor as RawlsianPostprocessor,
 )
 from rawlsian._estimators.traverse import (
-    Operation as Operation,
-    Step as Step,
-    Trajectory as Trajectory,
     traverse as traverse,
 )
 from rawlsian._outofcore.problem import (
@@ -100,6 +99,11 @@ from rawlsian.operators.r1_r2 import (
 )
 from rawlsian.operators.relocate import (
     Relocate as Relocate,
+)
+from rawlsian.operators.traversal import (
+    Operation as Operation,
+    Step as Step,
+    Trajectory as Trajectory,
 )
 from rawlsian.plotting import (
     plot_bound as plot_bound,

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rawlsian._core import cluster_sums, move_kernels
-from rawlsian._core.problem import ROWS_A_THREAD, Problem, check_labels
+from rawlsian._core.checks import check_labels
+from rawlsian._core.problem import ROWS_A_THREAD, Problem
 from rawlsian._support.threads import run_in_chunks
 
 # Each move rounds the sums a little; after this many they are recomputed.
@@ -67,7 +68,7 @@ class Assignment:
 
     def __init__(self, problem: Problem, labels: ArrayLike) -> None:
         self.problem = problem
-        self.labels = check_labels(labels, problem)
+        self.labels = check_labels(labels, problem.weights)
         self.n_clusters = int(self.labels.max()) + 1
         n_groups, n_clusters = problem.n_groups, self.n_clusters
         self.members = np.zeros(n_clusters, dtype=np.int64)

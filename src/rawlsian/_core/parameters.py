@@ -29,6 +29,21 @@ def check_count(value: object, name: str, least: int = 1) -> None:
         )
 
 
+def check_callback(callback: object) -> None:
+    """Refuse what cannot be called."""
+    if callback is not None and not callable(callback):
+        raise ValueError(f"callback must be a function, got {callback!r}.")
+
+
+def check_max_iter(max_iter: object) -> None:
+    """Refuse what is not a limit on steps."""
+    if max_iter is None or (isinstance(max_iter, Integral) and int(max_iter) >= 0):
+        return
+    raise ValueError(
+        f"max_iter must be None (no limit) or a number of steps, got {max_iter!r}."
+    )
+
+
 def check_n_clusters(n_clusters: object, problem: Problem) -> None:
     """Raise ValueError unless 1 <= n_clusters <= number of rows with weight."""
     check_count(n_clusters, "n_clusters")

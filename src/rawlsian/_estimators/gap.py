@@ -1,4 +1,4 @@
-"""How much of what could be gained was gained: what estimators tell of their result."""
+"""Comparison of a result with a bound: `bound_`, `gap_closed_` and `proved_gap_`."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rawlsian._core.problem import Problem
+from rawlsian._engines.finishing import costs_of
+from rawlsian._search.crossing import thorough_search
+from rawlsian._search.fair_lloyd import FairRuns
+from rawlsian._search.partitions import best_partitions
 from rawlsian.bounds.group import group_bound_of
 from rawlsian.bounds.proved import proved_bound_of
 
 WhichBound = Literal["group", "proved"] | None
 
-# A cost that is this share of the largest squared norm of a row, or less, is rounding.
+# A cost up to this times the largest squared norm of a row is rounding.
 ROUNDING = 1e-24
 
 
@@ -28,13 +32,13 @@ def check_which_bound(bound: object) -> None:
 
 
 def forget_gap(estimator: Any) -> None:
-    """Drop what an earlier fit told, which may not be told this time."""
+    """Delete attributes of an earlier fit that this one may not set."""
     for name in ("bound_", "gap_closed_", "proved_gap_", "group_weights_"):
         if hasattr(estimator, name):
             delattr(estimator, name)
 
 
-def tell_gap(
+def set_gap(
     estimator: Any,
     problem: Problem,
     centers: NDArray[np.float64],
@@ -43,7 +47,7 @@ def tell_gap(
     rng: np.random.RandomState,
     group_weights: NDArray[np.float64] | None = None,
 ) -> None:
-    """Set bound_, gap_closed_ and proved_gap_, as far as they were asked for.
+    """Set `bound_`, `gap_closed_` and `proved_gap_`, as far as they were asked for.
 
     ``cost`` and ``start`` are the largest mean costs of a group, now and before.
     """
@@ -57,3 +61,14 @@ def tell_gap(
     if bound.is_proved:
         gap = cost / bound.cost - 1 if bound.cost > 0 else np.inf
         estimator.proved_gap_ = 0.0 if cost <= nothing else gap
+
+
+def utilitarian_cost(
+    runs: FairRuns, n_clusters: int, rng: np.random.RandomState
+) -> float:
+    """Return the largest mean group cost in the best plain k-means of a search."""
+    problem = runs.problem
+    everyone = problem.as_one_group()
+    found = thorough_search(FairRuns(everyone, runs.max_iter), n_clusters, rng)
+    centers = found.centers[:1] + everyone.shift
+    return float(costs_of(problem, best_partitions(problem, centers, 1)[0]).max())

@@ -1,13 +1,11 @@
-"""The paper's system as a scikit-learn estimator."""
+"""RawlsianPostprocessor: the paper's system as a scikit-learn estimator."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClusterMixin, MetaEstimatorMixin, clone
 from sklearn.cluster import KMeans
@@ -17,26 +15,20 @@ from sklearn.utils.metadata_routing import (
     MethodMapping,
     process_routing,
 )
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from rawlsian._core.parameters import random_state_of
-from rawlsian._core.problem import (
-    MaxDistance,
-    Problem,
-    check_weights,
-    clear_errors_of_x,
-    warn_of_y,
-)
-from rawlsian._estimators.gap import WhichBound, check_which_bound, forget_gap, tell_gap
-from rawlsian._estimators.traverse import traverse
-from rawlsian._outofcore.problem import MAX_PASSES, LargeProblem, check_no_gap
-from rawlsian._outofcore.walk import LEAST_PASSES, check_walk, walk_on
-from rawlsian._rows.blocks import Blocks
-from rawlsian._rows.executors import Column
-from rawlsian._rows.features import set_features
-from rawlsian._rows.opening import as_blocks
+from rawlsian._core.checks import warn_of_y
+from rawlsian._core.parameters import check_callback, check_max_iter, random_state_of
+from rawlsian._core.problem import MaxDistance, Problem
+from rawlsian._engines.engine import Engine
+from rawlsian._engines.opening import open_to_fit
+from rawlsian._estimators.gap import WhichBound, check_which_bound, forget_gap, set_gap
+from rawlsian._outofcore.problem import MAX_PASSES
+from rawlsian._outofcore.walk import LEAST_PASSES, LargeTrajectory
+from rawlsian._support.callers import warn_caller
 from rawlsian.operators.compositions import get_operator
 from rawlsian.operators.proposals import Operator
+from rawlsian.operators.traversal import Trajectory
 
 
 class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
@@ -65,7 +57,7 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     max_iter : int, default=None
         Limit on the number of steps.
     max_passes : int, default=30
-        How many times rows in blocks are gone over at most.
+        Limit on the number of passes over out-of-core data.
     prefit : bool, default=False
         Take ``estimator`` as already fitted. It labels X with ``predict`` if it has
         that, else with its ``labels_``, which must then belong to the same rows.
@@ -73,10 +65,10 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     random_state : int, RandomState instance or None, default=None
         Seed for the copy of the estimator, wherever it has ``random_state=None``; a
         seed of its own is kept. Also the seed of the search for the bound, and of the
-        sample of rows in blocks. Reassigning is deterministic.
+        sample of out-of-core data. Reassigning is deterministic.
     callback : callable, default=None
-        Called with a ``Step`` after each reassignment; for rows in blocks, with a
-        ``PassStep`` after each pass.
+        Called with a ``Step`` after each reassignment; out of core, with a ``PassStep``
+        after each pass.
 
     Attributes
     ----------
@@ -94,16 +86,20 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     trajectory_ : Trajectory or LargeTrajectory
         Every step from there to ``labels_``, and why it ended.
     bound_ : Bound
-        The bound that was asked for; ``bound_.is_proved`` tells which it is.
+        The bound that was asked for; ``bound_.is_proved`` says which it is.
     gap_closed_ : float
-        If a bound was asked for: which share of the way from the lowest group utility
-        at the start, with ``utilitarian_labels_``, to the bound is gone.
+        If a bound was asked for: how much of the way from the lowest group utility at
+        the start, with ``utilitarian_labels_``, to the bound was gained.
     proved_gap_ : float
         If the proved bound was asked for: no clustering has a largest mean cost that is
-        lower by more than this share of the bound.
+        lower by more than this, relative to the bound.
     n_iter_ : int
         Number of times that operations were searched. It is one more than
         ``trajectory_.n_iter``, the number of steps, if the last search found none.
+    stop_reason_ : {"no_operation", "max_iter", "max_passes", "interrupted"}
+        Why the reassigning ended, as ``trajectory_.stop_reason``: nothing that the
+        operator proposes raises the lowest utility; the limit on steps or, out of core,
+        on passes was reached; or the user pressed Ctrl-C.
     estimator_ : clusterer
         The fitted estimator.
     n_features_in_ : int
@@ -165,15 +161,15 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         *,
         sensitive_features: Any = None,
         sample_weight: ArrayLike | None = None,
-    ) -> RawlsianPostprocessor:
+    ) -> Self:
         """Find a clustering and make it better for the worst-off group.
 
         Parameters
         ----------
         X : array-like or Blocks of shape (n_samples, n_features)
-            The examples: dense and numeric. Of rows in blocks (see ``open_blocks``),
-            Dask arrays and frames, the clusterer sees a weighted sample, and all rows
-            in its ``predict``.
+            The examples: dense and numeric. Of data out of core (see ``open_blocks``),
+            Dask arrays and frames, the clusterer is fitted on a weighted sample, and
+            predicts the labels of all rows.
         y : ignored
             Here for the sake of scikit-learn's conventions.
         sensitive_features : array-like of shape (n_samples,) or (n_samples, n_columns)
@@ -185,140 +181,68 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
 
         Returns
         -------
-        RawlsianPostprocessor
+        Self
             The fitted estimator itself.
         """
+        operator = get_operator(self.operator)
         check_which_bound(self.bound)
-        forget_gap(self)
+        check_max_iter(self.max_iter)
+        check_callback(self.callback)
+        self._check_estimator()
         warn_of_y(y, sensitive_features)
-        blocks = as_blocks(X)
-        if blocks is not None:
-            return self._fit_blocks(blocks, sensitive_features, sample_weight)
-        with clear_errors_of_x(X):
-            checked = validate_data(
-                self, X, dtype=np.float64, order="C", ensure_min_samples=2
-            )
-        if sample_weight is not None:
-            sample_weight = check_weights(sample_weight, len(checked))
-        # The clusterer gets X as it came, so that it sees the names of its columns.
-        self.estimator_ = self._fitted_estimator(
-            X, y, sensitive_features, sample_weight
-        )
-        self.utilitarian_labels_ = self._starting_labels(X, len(checked))
-        self.trajectory_ = traverse(
-            checked,
-            self.utilitarian_labels_,
-            sensitive_features,
-            operator=self.operator,
-            sample_weight=sample_weight,
-            max_distance=self.max_distance,
-            max_iter=self.max_iter,
+        forget_gap(self)
+        rows = open_to_fit(self, X)
+        rows.check_bound(self.bound)
+        rows.check_walk(operator, self.max_passes, LEAST_PASSES + 1)  # one to predict
+        if not self.prefit:
+            rows.check_clusterer(self._unfitted_estimator())
+        engine = rows.with_groups(
+            sensitive_features, sample_weight=sample_weight,
+            max_distance=self.max_distance, max_passes=self.max_passes,
             callback=self.callback,
+        )  # fmt: skip
+        self.estimator_ = self._fitted_estimator(engine, y)
+        self._set_fitted(
+            engine.walk_from(self.estimator_, self.prefit, operator, self.max_iter)
         )
-        self._tell()
-        if self.bound is not None and self.trajectory_.stop_reason != "interrupted":
-            self._tell_gap(checked, sensitive_features, sample_weight)
+        if self.bound is not None and self.stop_reason_ != "interrupted":
+            self._set_gap(engine.problem)
         return self
 
-    def _tell(self) -> None:
-        """Set what follows from the trajectory."""
-        trajectory = self.trajectory_
+    def _set_fitted(self, trajectory: Trajectory | LargeTrajectory) -> None:
+        """Set the attributes that follow from the trajectory."""
+        self.trajectory_ = trajectory
+        self.utilitarian_labels_ = trajectory.start_labels
         self.labels_ = trajectory.labels
         self.cluster_centers_ = trajectory.cluster_centers
         self.groups_ = trajectory.groups
         self.group_utilities_ = trajectory.utilities[-1]
+        self.stop_reason_ = trajectory.stop_reason
         self.n_iter_ = trajectory.n_iter + (trajectory.stop_reason == "no_operation")
         if trajectory.stop_reason == "interrupted":
-            warnings.warn(
+            warn_caller(
                 f"Interrupted after {trajectory.n_iter} steps; labels_ are those "
                 "reached so far.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
 
-    def _fit_blocks(
-        self, blocks: Blocks, sensitive_features: Any, sample_weight: Any
-    ) -> RawlsianPostprocessor:
-        """Cluster a sample, label all rows, and walk from there."""
-        if self.bound is not None:
-            raise ValueError(
-                f"bound={self.bound!r} takes rows in memory, but X is in blocks; give "
-                "bound=None, and ask group_bound for that of some of the rows."
-            )
-        if not self.prefit and not hasattr(self._unfitted_estimator(), "predict"):
-            raise ValueError(
-                f"{type(self.estimator).__name__} has no predict, so that it cannot "
-                "label rows in blocks that it was not fitted on; use a clusterer such "
-                "as KMeans."
-            )
-        operator = get_operator(self.operator)
-        check_walk(operator, self.max_passes, LEAST_PASSES + 1)  # one to predict
-        large = LargeProblem.of(
-            blocks, sensitive_features, sample_weight=sample_weight,
-            max_distance=self.max_distance, max_passes=self.max_passes,
-            callback=self.callback,
-        )  # fmt: skip
-        # Without a seed always the same sample, as walking is deterministic.
-        rng = random_state_of(0 if self.random_state is None else self.random_state)
-        n_clusters = getattr(self._unfitted_estimator(), "n_clusters", None) or 8
-        sample = large.sample(n_clusters, rng)
-        self.estimator_ = self._fitted_to_sample(sample.problem, large.group_names, rng)
-        labels, members = self._labels_of_blocks(large)
-        check_no_gap(members)
-        self.trajectory_ = walk_on(
-            large, sample, labels, len(members), operator, self.max_iter
-        )
-        self.utilitarian_labels_ = self.trajectory_.start_labels
-        set_features(self, blocks)
-        self._tell()
-        return self
-
-    def _fitted_to_sample(
-        self, sample: Problem, names: NDArray[Any], rng: np.random.RandomState
-    ) -> Any:
-        """The estimator, fitted to weighted rows, or to rows drawn by their weights."""
-        X, groups = sample.X, names[sample.groups]
-        estimator = self._unfitted_estimator()
-        # The weights are ours, which a user who routes metadata did not ask for.
-        is_routed = get_config()["enable_metadata_routing"]
-        takes_weights = has_fit_parameter(estimator, "sample_weight")
-        if self.prefit or (takes_weights and not is_routed):
-            return self._fitted_estimator(X, None, groups, sample.weights)
-        share = sample.weights / sample.weights.sum()
-        rows = rng.choice(len(X), len(X), p=share)
-        return self._fitted_estimator(X[rows], None, groups[rows], None)
-
-    def _labels_of_blocks(
-        self, large: LargeProblem
-    ) -> tuple[Column, NDArray[np.int64]]:
-        """Labels of all rows by the estimator, and how many rows each cluster has."""
-        estimator = self.estimator_
-        if hasattr(estimator, "predict"):
-            return large.predicted_labels(estimator)
-        return large.given_labels(estimator.labels_)
-
-    def _tell_gap(self, X: Any, sensitive_features: Any, sample_weight: Any) -> None:
-        """Tell how much of what could be gained was gained, unless interrupted."""
-        problem = Problem.from_arrays(
-            X, sensitive_features, sample_weight=sample_weight,
-            max_distance=self.max_distance,
-        )  # fmt: skip
+    def _set_gap(self, problem: Problem) -> None:
+        """Set `bound_`, `gap_closed_` and `proved_gap_`, unless interrupted."""
         start, cost = (
             problem.max_distance - float(self.trajectory_.utilities[step].min())
             for step in (0, -1)
         )
         rng = random_state_of(self.random_state)
         try:
-            tell_gap(self, problem, self.cluster_centers_, cost, start, rng)
+            set_gap(self, problem, self.cluster_centers_, cost, start, rng)
         except KeyboardInterrupt:
-            warnings.warn(
+            warn_caller(
                 "Interrupted; there is no bound_, but labels_ are final.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """What this estimator asks for itself, and passes on to the clusterer."""
+        """Return the metadata that this estimator asks for and passes on."""
         router = MetadataRouter(owner=self).add_self_request(self)
         if self.prefit:
             return router
@@ -335,10 +259,8 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
             kmeans.set_fit_request(sample_weight=True)
         return kmeans
 
-    def _fitted_estimator(
-        self, X: Any, y: object, sensitive_features: Any, sample_weight: Any
-    ) -> Any:
-        """The prefit estimator, or a copy of the estimator fitted to X."""
+    def _check_estimator(self) -> None:
+        """Raise where the estimator is no clusterer, or not fitted with prefit=True."""
         if self.prefit:
             if self.estimator is None:
                 raise ValueError(
@@ -346,24 +268,38 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
                     "the clusterer that you fitted."
                 )
             check_is_fitted(self.estimator)
-            return self.estimator
-        if not hasattr(self._unfitted_estimator(), "fit") or isinstance(
+        elif not hasattr(self._unfitted_estimator(), "fit") or isinstance(
             self.estimator, type
         ):
             raise ValueError(
                 f"estimator must be a clusterer such as KMeans(5), got "
                 f"{self.estimator!r}."
             )
-        estimator = clone(self._unfitted_estimator())
+
+    def _fitted_estimator(self, engine: Engine, y: object) -> Any:
+        """Return the prefit estimator, or a copy of the estimator fitted to X."""
+        unfitted = self._unfitted_estimator()
+        # Weights of a sample are ours; a user who routes metadata did not ask for them.
+        is_routed = get_config()["enable_metadata_routing"]
+        takes_weights = self.prefit or (
+            not is_routed and has_fit_parameter(unfitted, "sample_weight")
+        )
+        n_clusters = getattr(unfitted, "n_clusters", None) or 8
+        rows = engine.training_rows(y, n_clusters, self.random_state, takes_weights)
+        if self.prefit:
+            return self.estimator
+        estimator = clone(unfitted)
         if self.random_state is not None:
             _seed(estimator, self.random_state)
-        params = self._fit_params(estimator, sensitive_features, sample_weight)
-        return estimator.fit(X, y, **params)
+        params = self._fit_params(
+            estimator, rows.sensitive_features, rows.sample_weight
+        )
+        return estimator.fit(rows.X, rows.y, **params)
 
     def _fit_params(
         self, estimator: Any, sensitive_features: Any, sample_weight: Any
     ) -> dict[str, Any]:
-        """What the clusterer gets besides X: weights, or what routing says."""
+        """Return what the clusterer gets besides X: weights, or routed metadata."""
         given = {
             "sensitive_features": sensitive_features,
             "sample_weight": sample_weight,
@@ -384,33 +320,6 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
                 "weights; fit it yourself and pass it with prefit=True."
             )
         return params
-
-    def _starting_labels(self, X: Any, n_samples: int) -> NDArray[np.int32]:
-        """Labels of X by the estimator: one a row, no noise, numbered without gaps."""
-        estimator, name = self.estimator_, type(self.estimator_).__name__
-        has_labels, can_predict = (
-            hasattr(estimator, attribute) for attribute in ("labels_", "predict")
-        )
-        if not has_labels and not can_predict:
-            raise ValueError(
-                f"{name} has neither labels_ nor predict, so it gives no clusters; use "
-                "a clusterer such as KMeans."
-            )
-        if can_predict and (self.prefit or not has_labels):
-            labels = np.asarray(estimator.predict(X))
-        else:
-            labels = np.asarray(estimator.labels_)
-        if len(labels) != n_samples:
-            raise ValueError(
-                f"the {name} has labels for {len(labels)} rows and cannot predict, but "
-                f"X has {n_samples} rows; pass the rows it was fitted on."
-            )
-        if labels.min() < 0:
-            raise ValueError(
-                f"{name} left {(labels < 0).sum()} of {n_samples} rows as noise; use a "
-                "clusterer that gives every row a cluster, or drop these rows."
-            )
-        return np.unique(labels, return_inverse=True)[1].astype(np.int32)
 
 
 def _seed(estimator: Any, random_state: Any) -> None:

@@ -1,6 +1,6 @@
-"""Rules that place rows, and the sums over a block of rows that follow.
+"""Rules that place rows, and sums over the rows of a block.
 
-What ``LargeProblem`` has done to each block, here or on a worker.
+``OutOfCoreProblem`` runs these functions on each block, here or on a worker.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rawlsian._rows.blocks import Blocks
 
 
 class Rule(NamedTuple):
-    """Which cluster a row belongs to: that of the lowest |x - center|^2 + offset.
+    """A row belongs to the cluster of the lowest |x - center|^2 + offset.
 
     Centers and offsets are one set for everyone, or one for each group.
     """
@@ -27,13 +27,13 @@ class Rule(NamedTuple):
 
     @classmethod
     def nearest(cls, centers: NDArray[np.float64]) -> Rule:
-        """The nearest of these centers."""
+        """Return the rule of the nearest of these centers."""
         return cls(centers[None], np.zeros((1, len(centers))))
 
 
 @dataclass(eq=False)
 class Sums:
-    """Sums over rows, by cluster and group; each float with what rounding took of it.
+    """Sums over rows, by cluster and group; each float with its rounding error.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Sums:
 
     @classmethod
     def zeros(cls, n_clusters: int, n_groups: int, n_features: int) -> Sums:
-        """Nothing yet."""
+        """Return sums over no rows."""
         return cls(
             np.zeros((n_clusters, n_groups), np.int64),
             np.zeros((2, n_clusters, n_groups)),
@@ -65,7 +65,7 @@ class Sums:
         )
 
     def add(self, other: Sums) -> None:
-        """Take in the sums of other rows."""
+        """Add the sums of other rows."""
         self.members += other.members
         for ours, theirs in (
             (self.counts, other.counts), (self.sums, other.sums),
@@ -74,21 +74,21 @@ class Sums:
             add_up(ours, theirs)
 
     def plus(self, other: Sums) -> Sums:
-        """Both together."""
+        """Return the sum of both."""
         total = Sums(*(part.copy() for part in vars(self).values()))
         total.add(other)
         return total
 
     @property
     def mean_costs(self) -> NDArray[np.float64]:
-        """Costs as means, by group."""
+        """Mean cost of each group."""
         sizes = rounded(self.counts).sum(axis=0)
         means: NDArray[np.float64] = rounded(self.costs) / sizes
         return means
 
 
 def add_up(total: NDArray[np.float64], part: NDArray[np.float64]) -> None:
-    """Total += part, both with what rounding took of them."""
+    """Total += part, both with their rounding errors."""
     after = total[0] + part[0]
     grown = after - total[0]
     total[1] += (total[0] - (after - grown)) + (part[0] - grown) + part[1]
@@ -96,7 +96,7 @@ def add_up(total: NDArray[np.float64], part: NDArray[np.float64]) -> None:
 
 
 def rounded(pair: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A sum and what rounding took of it, as one number."""
+    """Return a sum and its rounding error as one number."""
     total: NDArray[np.float64] = pair[0] + pair[1]
     return total
 
@@ -121,7 +121,7 @@ def label(X: Any, groups: Any, rule: Rule) -> NDArray[np.int32]:
 def assigned(
     X: Any, groups: Any, weights: Any, rule: Rule, shift: Any, n_groups: int
 ) -> tuple[NDArray[np.int32], Sums]:
-    """Labels of a block by a rule, and their sums."""
+    """Return labels of a block by a rule, and their sums."""
     labels = label(X, groups, rule)
     n_clusters = rule.centers.shape[1]
     return labels, sums_of(X, groups, weights, labels, n_clusters, shift, n_groups)
@@ -131,7 +131,7 @@ def sums_of(
     X: Any, groups: Any, weights: Any, labels: Any, n_clusters: int, shift: Any,
     n_groups: int,
 ) -> Sums:  # fmt: skip
-    """Sums of a block whose clusters are known."""
+    """Add up a block whose labels are known."""
     sums = Sums.zeros(n_clusters, n_groups, X.shape[1])
     block_sums.add_rows(
         X, groups, weights, labels, shift,
@@ -141,7 +141,7 @@ def sums_of(
 
 
 def nearest_of_blocks(blocks: Blocks, centers: NDArray[np.float64]) -> Any:
-    """The nearest center of each row, which need not have been seen before."""
+    """Return the nearest center of each row."""
     return blocks.join(blocks.later(_nearest, [], centers), np.int32)
 
 
@@ -151,7 +151,7 @@ def _nearest(X: Any, centers: NDArray[np.float64]) -> NDArray[np.int32]:
 
 
 def distances_of_blocks(blocks: Blocks, centers: NDArray[np.float64]) -> Any:
-    """The distance of each row to every center."""
+    """Return the distance of each row to every center."""
     column = blocks.later(_distances, [], centers)
     return blocks.join(column, np.float64, width=len(centers))
 

@@ -1,31 +1,34 @@
-"""Algorithm 1 for rows in blocks: batches of moves, and relocating clusters."""
+"""Algorithm 1 out of core: batches of moves, and relocating clusters."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rawlsian._core.parameters import check_count
-from rawlsian._outofcore.fit import LEAST_GAIN, Partition, StopReason, WalkEnd, walk
-from rawlsian._outofcore.placing import sums_of
-from rawlsian._outofcore.problem import LargeProblem, Sample, check_no_gap
-from rawlsian._rows.blocks import Blocks
+from rawlsian._outofcore.labels import LabelColumn
+from rawlsian._outofcore.means import Partition, by_labels
+from rawlsian._outofcore.problem import OutOfCoreProblem
+from rawlsian._outofcore.sample import Sample
+from rawlsian._outofcore.steps import OutOfCoreStep, steps_of
 from rawlsian._rows.executors import Column
-from rawlsian.operators.batch import Batch
-from rawlsian.operators.compositions import Rawls
 from rawlsian.operators.proposals import Operator
 
-# To look at the rows, to draw the sample and to add up the clusters they are in.
+# Passes that a walk needs: to check the rows, to draw the sample and to add up the
+# clusters at the start.
 LEAST_PASSES = 3
+# With fewer passes left a walk ends for want of passes.
+FEWEST_TO_GO_ON = 2
+
+StopReason = Literal["no_operation", "max_iter", "max_passes", "interrupted"]
 
 
 @dataclass(frozen=True, eq=False)
 class LargeTrajectory:
-    """The way from the first clusters of rows in blocks to the last.
+    """Every step from the first clusters of out-of-core rows to the last.
 
     Attributes
     ----------
@@ -40,11 +43,11 @@ class LargeTrajectory:
     cluster_centers : ndarray of shape (n_clusters, n_features)
         Means of the clusters at the end.
     n_moved : list of int
-        How many examples each step moved.
+        Number of examples that each step moved.
     stop_reason : {"no_operation", "max_iter", "max_passes", "interrupted"}
         Why it ended.
     n_passes : int
-        How many times all rows were gone over.
+        Number of passes over all rows.
     """
 
     groups: NDArray[Any]
@@ -70,65 +73,79 @@ class LargeTrajectory:
         return len(self.n_moved)
 
 
-def traverse_blocks(
-    blocks: Blocks,
-    labels: Any,
-    sensitive_features: Any,
-    *,
-    operator: Operator,
-    sample_weight: Any,
-    max_distance: Any,
-    max_iter: int | None,
-    max_passes: int,
-    callback: Callable[[Any], object] | None,
-) -> LargeTrajectory:
-    """As ``traverse``, for rows in blocks."""
-    check_walk(operator, max_passes)
-    large = LargeProblem.of(
-        blocks, sensitive_features, sample_weight=sample_weight,
-        max_distance=max_distance, max_passes=max_passes, callback=callback,
-    )  # fmt: skip
-    column, members = large.given_labels(labels)
-    check_no_gap(members)
-    # Always the same sample, as walking is deterministic.
-    sample = large.sample(len(members), np.random.RandomState(0))
-    return walk_on(large, sample, column, len(members), operator, max_iter)
+class WalkEnd(NamedTuple):
+    """Last partition of a walk, and group costs at the start and after each step."""
+
+    at: Partition
+    costs: list[NDArray[np.float64]]
+    n_moved: list[int]
+    stop_reason: StopReason
 
 
-def check_walk(
-    operator: Operator, max_passes: object, least: int = LEAST_PASSES
-) -> None:
-    """Refuse operators that look at single rows, and too few passes."""
-    if not isinstance(operator, (Batch, Rawls)):
-        raise ValueError(
-            "operator must be 'batch' or 'rawls' for rows in blocks, got "
-            f"{operator!r}; others look at each row by itself, and need all rows in "
-            "memory."
-        )
-    check_count(max_passes, "max_passes", least=least)
-
-
-def walk_on(
-    large: LargeProblem,
+def traverse_out_of_core(
+    large: OutOfCoreProblem,
     sample: Sample,
-    labels: Column,
-    n_clusters: int,
+    start: LabelColumn,
     operator: Operator,
     max_iter: int | None,
 ) -> LargeTrajectory:
-    """Walk from labels that were checked."""
+    """Walk from labels that were checked, as ``traverse`` does."""
     shift = sample.problem.shift
-    sums = large.add_up(sums_of, [labels], n_clusters, shift, large.n_groups)
-    relocates = isinstance(operator, Rawls)
-    least_gain = max(getattr(operator, "least_gain", 0.0), LEAST_GAIN)
-    end = walk(
-        large, Partition(labels, sums, shift), sample, relocates=relocates,
-        max_iter=max_iter, least_gain=least_gain,
-    )  # fmt: skip
-    return _trajectory(large, labels, end)
+    at = by_labels(large, start.labels, start.n_clusters, shift)
+    end = walk(large, at, sample, steps_of(operator), max_iter)
+    return _trajectory(large, start.labels, end)
 
 
-def _trajectory(large: LargeProblem, start: Column, end: WalkEnd) -> LargeTrajectory:
+def walk(
+    large: OutOfCoreProblem,
+    at: Partition,
+    sample: Sample,
+    steps: Sequence[OutOfCoreStep],
+    max_iter: int | None = None,
+) -> WalkEnd:
+    """Walk from a partition to one where no step helps."""
+    costs, n_moved = [at.means.costs], list[int]()
+    stop_reason: StopReason = "max_iter"
+    large.largest_cost = at.largest
+    try:
+        while max_iter is None or len(n_moved) < max_iter:
+            after = _next(large, at, sample, steps)
+            if after is None:
+                is_over = large.passes_left < FEWEST_TO_GO_ON
+                stop_reason = "max_passes" if is_over else "no_operation"
+                break
+            columns = [at.labels, after.labels]
+            n_moved.append(sum(large.blocks.executor.run(_n_different, columns)))
+            at = after
+            large.largest_cost = at.largest
+            costs.append(at.means.costs)
+    except KeyboardInterrupt:
+        stop_reason = "interrupted"
+    return WalkEnd(at, costs, n_moved, stop_reason)
+
+
+def _next(
+    large: OutOfCoreProblem,
+    at: Partition,
+    sample: Sample,
+    steps: Sequence[OutOfCoreStep],
+) -> Partition | None:
+    """Return the partition that the first step that helps leads to."""
+    for step in steps:
+        if large.passes_left >= step.least_passes:
+            after = step.take(large, at, sample)
+            if after is not None:
+                return after
+    return None
+
+
+def _n_different(labels: Any, others: Any) -> int:
+    return int((labels != others).sum())
+
+
+def _trajectory(
+    large: OutOfCoreProblem, start: Column, end: WalkEnd
+) -> LargeTrajectory:
     utilities = large.max_distance - np.array(end.costs)
     return LargeTrajectory(
         groups=large.group_names,

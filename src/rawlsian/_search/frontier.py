@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rawlsian._core.checks import check_examples
 from rawlsian._core.nearest import group_means, nearest
 from rawlsian._core.parameters import (
     Seed,
@@ -15,7 +16,7 @@ from rawlsian._core.parameters import (
     check_n_clusters,
     random_state_of,
 )
-from rawlsian._core.problem import MaxDistance, Problem, check_examples
+from rawlsian._core.problem import MaxDistance, Problem
 from rawlsian._search.crossing import thorough_search
 from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns
 
@@ -130,6 +131,15 @@ def frontier(
     problem = Problem.from_arrays(
         X, sensitive_features, sample_weight=sample_weight, max_distance=max_distance
     )
+    return frontier_of(
+        problem, n_clusters=n_clusters, n_points=n_points, random_state=random_state
+    )
+
+
+def frontier_of(
+    problem: Problem, *, n_clusters: int, n_points: int = 21, random_state: Any = None
+) -> Frontier:
+    """Find the frontier of a problem, as ``frontier`` does."""
     check_n_clusters(n_clusters, problem)
     check_count(n_points, "n_points", least=2)
     rng = random_state_of(random_state)

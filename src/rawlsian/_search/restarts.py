@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rawlsian._core import move_kernels, sparse_rows
+from rawlsian._core.checks import refuse_text
 from rawlsian._core.entries import Entries, list_entries
 from rawlsian._core.parameters import check_count, check_n_clusters
-from rawlsian._core.problem import MaxDistance, Problem, refuse_text
+from rawlsian._core.problem import MaxDistance, Problem
 from rawlsian._search import lloyd
 from rawlsian._support.jobs import in_order, n_jobs
 from rawlsian._support.threads import n_threads, run_in_chunks
@@ -169,6 +170,20 @@ def kmeans_restarts(
     array([1, 1, 1, 0, 0], dtype=int32)
     """
     problem = Problem.from_arrays(X, sensitive_features, max_distance=max_distance)
+    return restarts_of(
+        problem, n_clusters, n_runs=n_runs, init=init, random_state=random_state
+    )
+
+
+def restarts_of(
+    problem: Problem,
+    n_clusters: int,
+    *,
+    n_runs: int,
+    init: Literal["random"] | ArrayLike = "random",
+    random_state: int | np.random.Generator | None = None,
+) -> Restarts:
+    """Run k-means many times on a problem, as ``kmeans_restarts`` does."""
     check_count(n_runs, "n_runs")
     check_n_clusters(n_clusters, problem)
     entries = list_entries(problem)

@@ -17,12 +17,14 @@ from rawlsian._core.assignment import Assignment
 from rawlsian._core.nearest import group_means, nearest
 from rawlsian._core.problem import Problem
 from rawlsian._core.relabeling import renumbering
-from rawlsian._estimators.traverse import Trajectory, traverse
+from rawlsian._engines.memory import InMemoryEngine
+from rawlsian._estimators.traverse import traverse
 from rawlsian._search.frontier import Frontier, frontier, not_dominated
 from rawlsian._search.restarts import kmeans_restarts
 from rawlsian._tables.errors import WrongUseError
 from rawlsian._tables.methods import METHODS
 from rawlsian._tables.prepare import Prepared
+from rawlsian.operators.traversal import Trajectory
 from rawlsian.report import frontier_labels
 
 N_INIT = 10
@@ -261,10 +263,8 @@ def fit(
         random_state=seed,
         callback=lambda step: tell(method, step.n_done, step.n_runs),
     )
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always", ConvergenceWarning)
-        solver.fit(problem.X, sensitive_features=problem.groups)
-    is_interrupted = any("Interrupted" in str(each.message) for each in told)
+    solver._fit_engine(InMemoryEngine(problem))
+    is_interrupted = solver.stop_reason_ == "interrupted"
     if how.has_free_centers:
         after = with_centers(problem, solver.cluster_centers_)
     else:

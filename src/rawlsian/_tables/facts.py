@@ -100,7 +100,7 @@ class Passes(NamedTuple):
     @property
     def sentence(self) -> str:
         """Return the sentence that is printed."""
-        from rawlsian._outofcore.problem import LEAST_SEARCHED
+        from rawlsian._outofcore.sample import LEAST_SEARCHED
 
         searched = ""
         if self.n_rows > LEAST_SEARCHED:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
-from sklearn.exceptions import ConvergenceWarning
 
+from rawlsian._engines.opening import open_rows
 from rawlsian._estimators.kmeans import RawlsianKMeans
 from rawlsian._estimators.traverse import traverse
 from rawlsian._outofcore.problem import PassStep
@@ -135,10 +134,11 @@ def _telling(stage: str, tell: Tell) -> Callable[[Any], object]:
 
 
 def _fit_is_interrupted(kmeans: RawlsianKMeans, X: Any, groups: Any) -> bool:
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always", ConvergenceWarning)
-        kmeans.fit(X, sensitive_features=groups)
-    return any("Interrupted" in str(each.message) for each in told)
+    engine = open_rows(X).with_groups(
+        groups, max_distance=kmeans.max_distance, callback=kmeans.callback
+    )
+    kmeans._fit_engine(engine)
+    return kmeans.stop_reason_ == "interrupted"
 
 
 def _searched(

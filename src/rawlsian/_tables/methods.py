@@ -6,7 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from rawlsian._estimators.kmeans import FairLloyd, RawlsianKMeans
+from rawlsian._estimators.fair_lloyd import FairLloyd
+from rawlsian._estimators.kmeans import RawlsianKMeans
 
 WALK = (
     "The start is the best of ten runs of k-means. From there {how}; every step raises "

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from rawlsian._core.nearest import nearest
 from rawlsian._core.relabeling import renumbering
-from rawlsian._estimators.traverse import Trajectory
 from rawlsian._search.frontier import Frontier
+from rawlsian.operators.traversal import Trajectory
 from rawlsian.report.contents import Way
 from rawlsian.report.labels import label_type
 

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rawlsian._estimators.kmeans import RawlsianKMeans
-from rawlsian._estimators.traverse import Trajectory, traverse
+from rawlsian._estimators.traverse import traverse
 from rawlsian._search.frontier import Frontier, frontier
 from rawlsian.bounds import group_bound, proved_bound
+from rawlsian.operators.traversal import Trajectory
 from rawlsian.study.data import Sample
 from rawlsian.study.stages import FILTERED, SAME, UNFILTERED, SampleRuns, path
 

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from rawlsian._core.assignment import Assignment
 from rawlsian._core.problem import Problem
-from rawlsian._estimators.traverse import Trajectory, traverse
+from rawlsian._estimators.traverse import traverse
 from rawlsian._search.restarts import Restarts, kmeans_restarts
 from rawlsian.operators.r1_r2 import admitted_pairs, admitted_singles
+from rawlsian.operators.traversal import Trajectory
 from rawlsian.study.data import MINORITY, Sample
 
 OPERATORS = ("R1", "R2", "R1+R2", "R2-exhaustive")

@@ -1,0 +1,164 @@
+"""The questions that estimators, ``traverse`` and ``audit`` ask of their rows.
+
+``Rows`` are a user's X, checked. With groups and weights they make an ``Engine``. Both
+have one class for rows in memory and one for rows out of core; whoever asks does not
+know which.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rawlsian._core.problem import MaxDistance, Problem
+from rawlsian._outofcore.fit import SearchEnd
+from rawlsian._outofcore.problem import MAX_PASSES, OutOfCoreProblem
+from rawlsian._outofcore.walk import LargeTrajectory
+from rawlsian._search.fair_lloyd import FairRuns, Solutions
+from rawlsian.operators.proposals import Operator
+from rawlsian.operators.traversal import Trajectory
+
+Callback = Callable[[Any], object]
+
+
+class Clusters(NamedTuple):
+    """Clusters of all rows; ``group_weights`` with free centers only."""
+
+    labels: Any
+    centers: NDArray[np.float64]
+    costs: NDArray[np.float64]
+    inertia: float
+    n_iter: int
+    group_weights: NDArray[np.float64] | None
+    stop_reason: SearchEnd
+
+
+class TrainingRows(NamedTuple):
+    """The arguments of a clusterer's ``fit``."""
+
+    X: Any
+    y: Any
+    sensitive_features: Any
+    sample_weight: Any
+
+
+class AuditFigures(NamedTuple):
+    """Utilities of groups, sizes and costs in clusters, and intervals.
+
+    Attributes
+    ----------
+    utilities : ndarray of shape (n_groups,)
+        Mean utility of each group.
+    counts, costs : ndarray of shape (n_clusters, n_groups)
+        Weight and cost of the members of each group in each cluster.
+    intervals : ndarray of shape (n_groups, 2)
+        Interval of how far each group is behind the best served; NaN without.
+    """
+
+    utilities: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    costs: NDArray[np.float64]
+    intervals: NDArray[np.float64]
+
+
+class Rows(ABC):
+    """A user's X, checked."""
+
+    @abstractmethod
+    def with_groups(
+        self,
+        sensitive_features: Any,
+        *,
+        sample_weight: Any = None,
+        max_distance: MaxDistance = "auto",
+        max_passes: int = MAX_PASSES,
+        callback: Callback | None = None,
+    ) -> Engine:
+        """Check groups and weights, and return an engine for the problem."""
+
+    @abstractmethod
+    def check_bound(self, bound: object) -> None:
+        """Raise where a bound was asked for that these rows cannot have."""
+
+    @abstractmethod
+    def check_walk(self, operator: Operator, max_passes: object, least: int) -> None:
+        """Raise where the operator cannot walk on these rows, in so many passes."""
+
+    @abstractmethod
+    def check_clusterer(self, estimator: Any) -> None:
+        """Raise where a clusterer cannot label these rows."""
+
+    @abstractmethod
+    def nearest(self, centers: NDArray[np.float64]) -> Any:
+        """Return the nearest center of each row."""
+
+    @abstractmethod
+    def distances(self, centers: NDArray[np.float64]) -> Any:
+        """Return the distance of each row to every center."""
+
+
+class Engine(ABC):
+    """Rows with groups and weights, which can be searched, walked on and audited."""
+
+    @property
+    @abstractmethod
+    def known(self) -> Problem | OutOfCoreProblem:
+        """Groups, weights and the scale of utility."""
+
+    @property
+    @abstractmethod
+    def problem(self) -> Problem:
+        """All rows in memory; raises out of core."""
+
+    @property
+    @abstractmethod
+    def n_passes(self) -> int | None:
+        """Number of passes so far; None in memory."""
+
+    @abstractmethod
+    def to_search(self, n_clusters: int, rng: np.random.RandomState) -> Problem:
+        """Return the problem on which so many clusters are searched."""
+
+    @abstractmethod
+    def finish_free(
+        self, runs: FairRuns, found: Solutions, is_interrupted: bool
+    ) -> Clusters:
+        """Return clusters of all rows with free centers, from solutions of a search."""
+
+    @abstractmethod
+    def finish_means(
+        self, runs: FairRuns, found: Solutions, is_interrupted: bool
+    ) -> Clusters:
+        """Return clusters of all rows with means, from solutions of a search."""
+
+    @abstractmethod
+    def nearest_costs(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the mean cost of each group with its nearest centers."""
+
+    @abstractmethod
+    def training_rows(
+        self, y: Any, n_clusters: int, random_state: Any, takes_weights: bool
+    ) -> TrainingRows:
+        """Return the rows that a clusterer is fitted on."""
+
+    @abstractmethod
+    def walk(
+        self, labels: Any, operator: Operator, max_iter: int | None
+    ) -> Trajectory | LargeTrajectory:
+        """Walk from a user's labels."""
+
+    @abstractmethod
+    def walk_from(
+        self, estimator: Any, is_prefit: bool, operator: Operator, max_iter: int | None
+    ) -> Trajectory | LargeTrajectory:
+        """Walk from the labels of a clusterer fitted on ``training_rows``."""
+
+    @abstractmethod
+    def audit(
+        self, labels: Any, n_bootstrap: int, confidence: float, random_state: Any
+    ) -> AuditFigures:
+        """Return the figures of an audit of a user's labels."""

@@ -1,0 +1,86 @@
+"""Clusters of a problem in memory, from the solutions of a search."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rawlsian._core.assignment import Assignment
+from rawlsian._core.nearest import group_means, nearest
+from rawlsian._core.problem import Problem
+from rawlsian._engines.engine import Clusters
+from rawlsian._outofcore.fit import SearchEnd
+from rawlsian._search.fair_lloyd import FairRuns, Solutions
+from rawlsian._search.leximin import is_better
+from rawlsian._search.partitions import best_partitions, improved
+from rawlsian.operators.compositions import Rawls
+from rawlsian.operators.traversal import traverse_of
+
+# Number of partitions that are improved where centers are means.
+N_IMPROVED = 32
+
+
+def free_centers(problem: Problem, found: Solutions, is_interrupted: bool) -> Clusters:
+    """Return the first of the solutions, recomputed from its centers."""
+    centers = found.centers[0] + problem.shift
+    labels, distances = nearest(problem.X, centers)
+    return Clusters(
+        labels, centers, group_means(problem, distances),
+        inertia=float(problem.weights @ distances), n_iter=int(found.n_iter[0]),
+        group_weights=found.group_weights[0], stop_reason=search_end(is_interrupted),
+    )  # fmt: skip
+
+
+def improved_partition(
+    runs: FairRuns, found: Solutions, is_interrupted: bool
+) -> tuple[NDArray[np.int32], bool]:
+    """Improve the best partitions of the solutions; return the best, with means.
+
+    Ctrl-C ends it with the best so far; the flag says so.
+    """
+    problem, n_clusters = runs.problem, found.centers.shape[1]
+    starts = best_partitions(problem, found.centers + problem.shift, N_IMPROVED)
+    labels = starts[0]
+    try:
+        if not is_interrupted:
+            for candidate in improved(runs, starts, n_clusters):
+                costs = costs_of(problem, candidate)
+                if is_better(costs, costs_of(problem, labels)):
+                    labels = candidate
+    except KeyboardInterrupt:
+        is_interrupted = True
+    return labels, is_interrupted
+
+
+def walked_means(runs: FairRuns, found: Solutions, is_interrupted: bool) -> Clusters:
+    """Improve the best partitions, and walk on from the best of them.
+
+    Ctrl-C ends it with the best so far.
+    """
+    problem, n_clusters = runs.problem, found.centers.shape[1]
+    labels, is_interrupted = improved_partition(runs, found, is_interrupted)
+    try:
+        if not is_interrupted:
+            way = traverse_of(problem, labels, operator=Rawls())
+            labels, is_interrupted = way.labels, way.stop_reason == "interrupted"
+        if not is_interrupted:
+            # Without harm to the worst-off group, the others may be better off.
+            labels = improved(runs, [labels], n_clusters, [0.0])[0]
+    except KeyboardInterrupt:
+        is_interrupted = True
+    end = Assignment(problem, labels)
+    return Clusters(
+        labels, end.centers, -end.utilities, inertia=float(end.costs.sum()),
+        n_iter=int(found.n_iter[0]), group_weights=None,
+        stop_reason=search_end(is_interrupted),
+    )  # fmt: skip
+
+
+def costs_of(problem: Problem, labels: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Return the mean cost of each group, of a problem whose max_distance is 0."""
+    return -Assignment(problem, labels).utilities
+
+
+def search_end(is_interrupted: bool) -> SearchEnd:
+    """Return why a search in memory ended."""
+    return "interrupted" if is_interrupted else "completed"

@@ -1,0 +1,198 @@
+"""Rows in memory, and the engine that works on a ``Problem``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics.pairwise import euclidean_distances
+
+from rawlsian._core.assignment import Assignment
+from rawlsian._core.checks import check_weights
+from rawlsian._core.nearest import group_means, nearest
+from rawlsian._core.parameters import check_n_clusters
+from rawlsian._core.problem import MaxDistance, Problem
+from rawlsian._engines.engine import (
+    AuditFigures,
+    Callback,
+    Clusters,
+    Engine,
+    Rows,
+    TrainingRows,
+)
+from rawlsian._engines.finishing import free_centers, walked_means
+from rawlsian._engines.intervals import bootstrap_intervals
+from rawlsian._outofcore.problem import MAX_PASSES
+from rawlsian._rows.groups import encode_groups
+from rawlsian._search.fair_lloyd import FairRuns, Solutions
+from rawlsian.operators.proposals import Operator
+from rawlsian.operators.traversal import Trajectory, traverse_of
+
+
+class ArrayRows(Rows):
+    """Rows in memory: as they were given, and as a matrix of floats."""
+
+    def __init__(self, given: Any, X: NDArray[np.float64]) -> None:
+        self.given = given
+        self.X = X
+
+    def with_groups(
+        self,
+        sensitive_features: Any,
+        *,
+        sample_weight: Any = None,
+        max_distance: MaxDistance = "auto",
+        max_passes: int = MAX_PASSES,
+        callback: Callback | None = None,
+    ) -> InMemoryEngine:
+        """Check groups and weights, and build the problem."""
+        names, groups = encode_groups(sensitive_features, len(self.X))
+        weights = check_weights(sample_weight, len(self.X))
+        problem = Problem.of_checked(self.X, names, groups, weights, max_distance)
+        own_weights = None if sample_weight is None else weights
+        given = TrainingRows(self.given, None, sensitive_features, own_weights)
+        return InMemoryEngine(problem, given, callback)
+
+    def check_bound(self, bound: object) -> None:
+        """Rows in memory have all bounds."""
+
+    def check_walk(self, operator: Operator, max_passes: object, least: int) -> None:
+        """All operators walk in memory, without passes."""
+
+    def check_clusterer(self, estimator: Any) -> None:
+        """Any clusterer labels the rows that it is fitted on."""
+
+    def nearest(self, centers: NDArray[np.float64]) -> NDArray[np.int32]:
+        """Return the nearest center of each row."""
+        return nearest(self.X, centers)[0]
+
+    def distances(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the distance of each row to every center."""
+        distances: NDArray[np.float64] = euclidean_distances(self.X, centers)
+        return distances
+
+
+class InMemoryEngine(Engine):
+    """Engine for a problem in memory.
+
+    Parameters
+    ----------
+    problem : Problem
+        The rows.
+    given : TrainingRows, default=None
+        The user's own arguments, which clusterers are fitted on.
+    callback : callable, default=None
+        Called with a ``Step`` after each step of a walk.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        given: TrainingRows | None = None,
+        callback: Callback | None = None,
+    ) -> None:
+        groups = problem.group_names[problem.groups]
+        checked = TrainingRows(problem.X, None, groups, problem.weights)
+        self._problem = problem
+        self.given = checked if given is None else given
+        self.callback = callback
+
+    @property
+    def known(self) -> Problem:
+        """The problem."""
+        return self._problem
+
+    @property
+    def problem(self) -> Problem:
+        """The problem."""
+        return self._problem
+
+    @property
+    def n_passes(self) -> None:
+        """None: rows in memory are not read in passes."""
+        return None
+
+    def to_search(self, n_clusters: int, rng: np.random.RandomState) -> Problem:
+        """Return the problem; costs decide, so that max_distance cannot by rounding."""
+        check_n_clusters(n_clusters, self.problem)
+        return replace(self.problem, max_distance=0.0)
+
+    def finish_free(
+        self, runs: FairRuns, found: Solutions, is_interrupted: bool
+    ) -> Clusters:
+        """Return the first of the solutions."""
+        return free_centers(runs.problem, found, is_interrupted)
+
+    def finish_means(
+        self, runs: FairRuns, found: Solutions, is_interrupted: bool
+    ) -> Clusters:
+        """Improve the partitions of the solutions, and walk on from the best."""
+        return walked_means(runs, found, is_interrupted)
+
+    def nearest_costs(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the mean cost of each group with its nearest centers."""
+        return group_means(self.problem, nearest(self.problem.X, centers)[1])
+
+    def training_rows(
+        self, y: Any, n_clusters: int, random_state: Any, takes_weights: bool
+    ) -> TrainingRows:
+        """Return X as it was given, with the names of its columns."""
+        return self.given._replace(y=y)
+
+    def walk(self, labels: Any, operator: Operator, max_iter: int | None) -> Trajectory:
+        """Walk from a user's labels."""
+        return traverse_of(
+            self.problem, labels, operator=operator, max_iter=max_iter,
+            callback=self.callback,
+        )  # fmt: skip
+
+    def walk_from(
+        self, estimator: Any, is_prefit: bool, operator: Operator, max_iter: int | None
+    ) -> Trajectory:
+        """Walk from the labels of a clusterer, numbered without gaps."""
+        labels = _labels_by(estimator, is_prefit, self.given.X, self.problem.n_samples)
+        return self.walk(labels, operator, max_iter)
+
+    def audit(
+        self, labels: Any, n_bootstrap: int, confidence: float, random_state: Any
+    ) -> AuditFigures:
+        """Return figures with bootstrap intervals."""
+        assignment = Assignment(self.problem, labels)
+        intervals = bootstrap_intervals(
+            assignment, n_bootstrap, confidence, random_state
+        )
+        return AuditFigures(
+            assignment.utilities, assignment.counts, assignment.costs, intervals
+        )
+
+
+def _labels_by(
+    estimator: Any, is_prefit: bool, X: Any, n_samples: int
+) -> NDArray[np.int32]:
+    """Return labels of X by a clusterer: one a row, no noise, without gaps."""
+    name = type(estimator).__name__
+    has_labels, can_predict = (
+        hasattr(estimator, attribute) for attribute in ("labels_", "predict")
+    )
+    if not has_labels and not can_predict:
+        raise ValueError(
+            f"{name} has neither labels_ nor predict, so it gives no clusters; use "
+            "a clusterer such as KMeans."
+        )
+    if can_predict and (is_prefit or not has_labels):
+        labels = np.asarray(estimator.predict(X))
+    else:
+        labels = np.asarray(estimator.labels_)
+    if len(labels) != n_samples:
+        raise ValueError(
+            f"the {name} has labels for {len(labels)} rows and cannot predict, but "
+            f"X has {n_samples} rows; pass the rows it was fitted on."
+        )
+    if labels.min() < 0:
+        raise ValueError(
+            f"{name} left {(labels < 0).sum()} of {n_samples} rows as noise; use a "
+            "clusterer that gives every row a cluster, or drop these rows."
+        )
+    return np.unique(labels, return_inverse=True)[1].astype(np.int32)

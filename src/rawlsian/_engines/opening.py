@@ -1,0 +1,52 @@
+"""Open X in memory or out of core: the one place that decides which."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rawlsian._core.checks import check_examples, clear_errors_of_x
+from rawlsian._engines.engine import Rows
+from rawlsian._engines.memory import ArrayRows
+from rawlsian._engines.outofcore import BlockRows
+from rawlsian._rows.features import check_features, set_features
+from rawlsian._rows.opening import as_blocks
+
+
+def open_rows(X: Any, *, takes_mapped: bool = False) -> Rows:
+    """Open X; a large ``numpy.memmap`` is out of core only if that is asked for."""
+    blocks = as_blocks(X, is_mapped_too=takes_mapped)
+    if blocks is not None:
+        return BlockRows(blocks)
+    return ArrayRows(X, check_examples(X))
+
+
+def open_to_fit(estimator: Any, X: Any, *, takes_mapped: bool = False) -> Rows:
+    """Open the rows that an estimator is fitted on, and set their features on it."""
+    blocks = as_blocks(X, is_mapped_too=takes_mapped)
+    if blocks is not None:
+        set_features(estimator, blocks)
+        return BlockRows(blocks)
+    return ArrayRows(X, _validated(estimator, X, ensure_min_samples=2))
+
+
+def open_new(estimator: Any, X: Any, *, least_rows: int = 1) -> Rows:
+    """Open rows with the features that a fitted estimator knows."""
+    check_is_fitted(estimator)
+    blocks = as_blocks(X, is_mapped_too=True)
+    if blocks is not None:
+        check_features(estimator, blocks)
+        return BlockRows(blocks)
+    checked = _validated(estimator, X, reset=False, ensure_min_samples=least_rows)
+    return ArrayRows(X, checked)
+
+
+def _validated(estimator: Any, X: Any, **options: Any) -> NDArray[np.float64]:
+    with clear_errors_of_x(X):
+        checked: NDArray[np.float64] = validate_data(
+            estimator, X, dtype=np.float64, order="C", **options
+        )
+    return checked

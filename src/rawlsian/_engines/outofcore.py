@@ -1,0 +1,224 @@
+"""Out-of-core rows, and the engine that searches a sample and passes over all rows."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rawlsian._core.parameters import check_count, check_n_clusters, random_state_of
+from rawlsian._core.problem import MaxDistance, Problem
+from rawlsian._engines.engine import (
+    AuditFigures,
+    Callback,
+    Clusters,
+    Engine,
+    Rows,
+    TrainingRows,
+)
+from rawlsian._engines.finishing import improved_partition
+from rawlsian._engines.intervals import normal_intervals
+from rawlsian._outofcore.audit import figures_of
+from rawlsian._outofcore.fit import SearchEnd, finish_free, refined
+from rawlsian._outofcore.labels import given_labels, predicted_labels
+from rawlsian._outofcore.means import by_rule, rule_of_sample
+from rawlsian._outofcore.placing import Rule, distances_of_blocks, nearest_of_blocks
+from rawlsian._outofcore.problem import MAX_PASSES, OutOfCoreProblem
+from rawlsian._outofcore.sample import Sample, draw_sample
+from rawlsian._outofcore.steps import steps_of
+from rawlsian._outofcore.walk import (
+    LargeTrajectory,
+    WalkEnd,
+    traverse_out_of_core,
+    walk,
+)
+from rawlsian._rows.blocks import Blocks
+from rawlsian._rows.opening import refuse_blocks
+from rawlsian._search.fair_lloyd import FairRuns, Solutions
+from rawlsian.operators.batch import Batch
+from rawlsian.operators.proposals import Operator
+
+
+class BlockRows(Rows):
+    """Rows that are read block by block."""
+
+    def __init__(self, blocks: Blocks) -> None:
+        self.blocks = blocks
+
+    def with_groups(
+        self,
+        sensitive_features: Any,
+        *,
+        sample_weight: Any = None,
+        max_distance: MaxDistance = "auto",
+        max_passes: int = MAX_PASSES,
+        callback: Callback | None = None,
+    ) -> OutOfCoreEngine:
+        """Check rows, groups and weights in one pass."""
+        large = OutOfCoreProblem.of(
+            self.blocks, sensitive_features, sample_weight=sample_weight,
+            max_distance=max_distance, max_passes=max_passes, callback=callback,
+        )  # fmt: skip
+        return OutOfCoreEngine(large)
+
+    def check_bound(self, bound: object) -> None:
+        """Raise where a bound was asked for."""
+        if bound is not None:
+            _refuse_bound(self.blocks, f"bound={bound!r}")
+
+    def check_walk(self, operator: Operator, max_passes: object, least: int) -> None:
+        """Raise for operators that look at single rows, and for too few passes."""
+        steps_of(operator)
+        check_count(max_passes, "max_passes", least=least)
+
+    def check_clusterer(self, estimator: Any) -> None:
+        """Raise where a clusterer has no ``predict``."""
+        if not hasattr(estimator, "predict"):
+            raise ValueError(
+                f"{type(estimator).__name__} has no predict, so that it cannot label "
+                "rows in blocks that it was not fitted on; use a clusterer such as "
+                "KMeans."
+            )
+
+    def nearest(self, centers: NDArray[np.float64]) -> Any:
+        """Return the nearest center of each row."""
+        return nearest_of_blocks(self.blocks, centers)
+
+    def distances(self, centers: NDArray[np.float64]) -> Any:
+        """Return the distance of each row to every center."""
+        return distances_of_blocks(self.blocks, centers)
+
+
+class OutOfCoreEngine(Engine):
+    """Engine for out-of-core rows: searches a weighted sample, finishes on all rows."""
+
+    def __init__(self, large: OutOfCoreProblem) -> None:
+        self.large = large
+        self._sample: Sample | None = None
+
+    @property
+    def known(self) -> OutOfCoreProblem:
+        """The out-of-core problem."""
+        return self.large
+
+    @property
+    def problem(self) -> NoReturn:
+        """Raise: not all rows are in memory."""
+        _refuse_bound(self.large.blocks, "a bound")
+        raise AssertionError("out-of-core rows were not refused")
+
+    @property
+    def n_passes(self) -> int:
+        """Number of passes so far."""
+        return self.large.n_passes
+
+    @property
+    def sample(self) -> Sample:
+        """The sample that was drawn."""
+        assert self._sample is not None, "no sample was drawn yet"
+        return self._sample
+
+    def to_search(self, n_clusters: int, rng: np.random.RandomState) -> Problem:
+        """Draw a sample, and return a part of it."""
+        self._sample = draw_sample(self.large, n_clusters, rng)
+        check_n_clusters(n_clusters, self.sample.problem)
+        return self.sample.to_search(n_clusters, rng)
+
+    def finish_free(
+        self, runs: FairRuns, found: Solutions, is_interrupted: bool
+    ) -> Clusters:
+        """Make the centers of the sample fair for all rows."""
+        large, sample = self.large, self.sample.problem
+        found = refined(runs.problem, sample, found, is_interrupted)
+        end = finish_free(large, sample, found, is_interrupted)
+        return Clusters(
+            large.labels(Rule.nearest(end.centers)), end.centers, end.costs,
+            inertia=end.inertia, n_iter=int(found.n_iter[0]),
+            group_weights=end.group_weights, stop_reason=end.stop_reason,
+        )  # fmt: skip
+
+    def finish_means(
+        self, runs: FairRuns, found: Solutions, is_interrupted: bool
+    ) -> Clusters:
+        """Extend the best partition of the sample to all rows, and make batches."""
+        large, sample = self.large, self.sample
+        labels, is_interrupted = improved_partition(runs, found, is_interrupted)
+        rule = rule_of_sample(runs.problem, labels)
+        start = by_rule(large, rule, sample.problem.shift)
+        if not start.means.is_whole:
+            raise ValueError(
+                f"n_clusters={found.centers.shape[1]} is more than can be told apart "
+                "in these rows; ask for fewer clusters."
+            )
+        max_iter = 0 if is_interrupted else None
+        end = walk(large, start, sample, steps_of(Batch()), max_iter)
+        means = end.at.means
+        return Clusters(
+            large.join(end.at.labels), means.centers, means.costs,
+            inertia=float(means.cluster_costs.sum()), n_iter=int(found.n_iter[0]),
+            group_weights=None, stop_reason=_end_of_walk(end, is_interrupted),
+        )  # fmt: skip
+
+    def nearest_costs(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the mean cost of each group with its nearest centers: one pass."""
+        origin = np.zeros(self.large.blocks.n_features)
+        return self.large.assign(Rule.nearest(centers), origin).mean_costs
+
+    def training_rows(
+        self, y: Any, n_clusters: int, random_state: Any, takes_weights: bool
+    ) -> TrainingRows:
+        """Draw a sample: weighted rows, or rows drawn by their weights."""
+        # Without a seed always the same sample, as walking is deterministic.
+        rng = random_state_of(0 if random_state is None else random_state)
+        self._sample = draw_sample(self.large, n_clusters, rng)
+        sample = self.sample.problem
+        X, groups = sample.X, self.large.group_names[sample.groups]
+        if takes_weights:
+            return TrainingRows(X, None, groups, sample.weights)
+        share = sample.weights / sample.weights.sum()
+        rows = rng.choice(len(X), len(X), p=share)
+        return TrainingRows(X[rows], None, groups[rows], None)
+
+    def walk(
+        self, labels: Any, operator: Operator, max_iter: int | None
+    ) -> LargeTrajectory:
+        """Walk from a user's labels."""
+        start = given_labels(self.large, labels)
+        # Always the same sample, as walking is deterministic.
+        rng = np.random.RandomState(0)
+        self._sample = draw_sample(self.large, start.n_clusters, rng)
+        return traverse_out_of_core(self.large, self.sample, start, operator, max_iter)
+
+    def walk_from(
+        self, estimator: Any, is_prefit: bool, operator: Operator, max_iter: int | None
+    ) -> LargeTrajectory:
+        """Walk from the labels that a clusterer predicts, or has."""
+        if hasattr(estimator, "predict"):
+            start = predicted_labels(self.large, estimator)
+        else:
+            start = given_labels(self.large, estimator.labels_)
+        return traverse_out_of_core(self.large, self.sample, start, operator, max_iter)
+
+    def audit(
+        self, labels: Any, n_bootstrap: int, confidence: float, random_state: Any
+    ) -> AuditFigures:
+        """Return figures with intervals of the normal distribution: two passes."""
+        found = figures_of(self.large, given_labels(self.large, labels))
+        intervals = np.full((self.large.n_groups, 2), np.nan)
+        if n_bootstrap > 0:
+            intervals = normal_intervals(found.costs, found.variances, confidence)
+        utilities = self.large.max_distance - found.costs
+        return AuditFigures(utilities, found.counts, found.cluster_costs, intervals)
+
+
+def _end_of_walk(end: WalkEnd, is_interrupted: bool) -> SearchEnd:
+    """Return why a search ended whose last part was a walk."""
+    if is_interrupted or end.stop_reason == "interrupted":
+        return "interrupted"
+    return "max_passes" if end.stop_reason == "max_passes" else "completed"
+
+
+def _refuse_bound(blocks: Blocks, what: str) -> None:
+    instead = "give bound=None, and ask group_bound for that of some of the rows"
+    refuse_blocks(blocks, what, instead)

@@ -1,0 +1,111 @@
+"""Labels of out-of-core rows: a user's own, or those that a clusterer predicts."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rawlsian._outofcore.problem import OutOfCoreProblem
+from rawlsian._rows.executors import Column
+
+# Labels beyond this cannot be numbers of clusters.
+MOST_CLUSTERS = 100_000
+
+# Held while a foreign clusterer predicts.
+_ONE_AT_A_TIME = threading.Lock()
+
+
+class LabelColumn(NamedTuple):
+    """Checked labels of all rows.
+
+    Attributes
+    ----------
+    labels : Column
+        Labels of each block.
+    n_clusters : int
+        Number of clusters, each with a row that has weight.
+    """
+
+    labels: Column
+    n_clusters: int
+
+
+def given_labels(large: OutOfCoreProblem, labels: Any) -> LabelColumn:
+    """Check a user's labels."""
+    column, members = _checked(large, large.blocks.columns_of(labels, "labels"))
+    if not members.all():
+        raise ValueError(
+            f"labels has a gap: its highest value is {len(members) - 1}, but cluster "
+            f"{int(np.argmin(members))} has no row with weight; number the clusters 0 "
+            f"to {np.count_nonzero(members) - 1}."
+        )
+    return LabelColumn(column, len(members))
+
+
+def predicted_labels(large: OutOfCoreProblem, estimator: Any) -> LabelColumn:
+    """Label all rows with a fitted clusterer, numbered without gaps: one pass."""
+    labels, members = _checked(large, large.blocks.keep(_predict, [], estimator))
+    large.count_pass()
+    if not members.all():
+        numbers = np.maximum(np.cumsum(members > 0) - 1, 0).astype(np.int32)
+        labels = large.blocks.executor.keep(_renumber, [labels], numbers)
+    return LabelColumn(labels, int(np.count_nonzero(members)))
+
+
+def _checked(
+    large: OutOfCoreProblem, given: Column
+) -> tuple[Column, NDArray[np.int64]]:
+    """Return labels as int32, and the number of rows with weight in each cluster."""
+    executor = large.blocks.executor
+    columns = [given, large.groups, large.weights]
+    counts = list(executor.run(_count_members, columns))
+    for b, count in enumerate(counts):
+        if isinstance(count, str):
+            raise ValueError(
+                f"{count}, from {large.blocks.name_row(b, 0)} on; give one cluster "
+                "for each row, numbered from 0 to k - 1."
+            )
+    members = np.zeros(max(map(len, counts)), np.int64)
+    for count in counts:
+        members[: len(count)] += count
+    return executor.keep(_as_labels, [given]), members
+
+
+def _count_members(labels: Any, groups: Any, weights: Any) -> NDArray[np.int64] | str:
+    """Count the rows with weight in each cluster, or say what is wrong."""
+    labels = np.asarray(labels)
+    if labels.shape != groups.shape:
+        return f"labels has shape {labels.shape} where X has {len(groups):,} rows"
+    if not len(labels):
+        return np.zeros(1, np.int64)
+    if labels.dtype.kind not in "iu":
+        return f"labels must be integers, found {labels.dtype}"
+    if labels.min() < 0 or labels.max() >= MOST_CLUSTERS:
+        return (
+            "labels must not be below 0 or huge, found values from "
+            f"{labels.min()} to {labels.max()}"
+        )
+    has_weight = np.broadcast_to(weights > 0, labels.shape)
+    counts: NDArray[np.int64] = np.bincount(labels, has_weight).astype(np.int64)
+    return counts
+
+
+def _predict(X: Any, estimator: Any) -> NDArray[Any]:
+    if not len(X):
+        return np.empty(0, np.int32)
+    # It was fitted on float64. One at a time: a clusterer need not be thread-safe, and
+    # KMeans leaves BLAS with one thread when several call it.
+    with _ONE_AT_A_TIME:
+        return np.asarray(estimator.predict(X.astype(np.float64, copy=False)))
+
+
+def _renumber(labels: Any, numbers: NDArray[np.int32]) -> NDArray[np.int32]:
+    renumbered: NDArray[np.int32] = numbers[labels]
+    return renumbered
+
+
+def _as_labels(labels: Any) -> NDArray[np.int32]:
+    return np.asarray(labels).astype(np.int32)

@@ -1,0 +1,145 @@
+"""Weighted sample of out-of-core rows, on which clusters are searched."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rawlsian._core.problem import Problem
+from rawlsian._outofcore.problem import OutOfCoreProblem
+from rawlsian._rows.executors import Column
+
+# Rows of the sample on which clusters are searched: at least so many, or so many for
+# each cluster, half of that for each group, up to a limit.
+LEAST_SEARCHED, SEARCHED_A_CLUSTER, MOST_SEARCHED = 10_000, 2_000, 40_000
+# A sample is at least so many times the clusters, and the groups.
+SAMPLED_A_PLACE = 20
+# Solutions are refined and compared on so many times as many rows, as far as these hold
+# no more than so many numbers.
+TIMES_COMPARED, MOST_NUMBERS = 8, 2**26
+
+
+class Sample(NamedTuple):
+    """Some rows of every group, weighted so that they stand for all of them.
+
+    Attributes
+    ----------
+    problem : Problem
+        The rows.
+    wanted : list of list of ndarray
+        Their ranks within the group, by block and group.
+    """
+
+    problem: Problem
+    wanted: list[list[NDArray[np.int64]]]
+
+    def to_search(self, n_clusters: int, rng: np.random.RandomState) -> Problem:
+        """Return fewer of them, weighted alike, to search clusters on."""
+        problem = self.problem
+        members = np.bincount(problem.groups)
+        ranks = _draw(members, _n_searched(n_clusters, members), rng)
+        rows = _rows_of_ranks(problem.groups, problem.weights, ranks)
+        if len(rows) == problem.n_samples:
+            return problem
+        return _weighted(
+            problem.X[rows], problem.groups[rows], problem.weights[rows],
+            problem.group_sizes,
+        )  # fmt: skip
+
+    def labels(self, large: OutOfCoreProblem, labels: Column) -> NDArray[np.int32]:
+        """Return the labels of these rows."""
+        found = large.blocks.executor.run(
+            _take_labels, [large.groups, large.weights, labels, self.wanted]
+        )
+        taken: NDArray[np.int32] = np.concatenate(list(found))
+        return taken
+
+
+def draw_sample(
+    large: OutOfCoreProblem, n_clusters: int, rng: np.random.RandomState
+) -> Sample:
+    """Draw rows of every group in one pass, small groups whole."""
+    members = large.members.sum(axis=0)
+    n_searched = _n_searched(n_clusters, members)
+    most = max(MOST_NUMBERS // large.blocks.n_features, n_searched)
+    ranks = _draw(members, min(TIMES_COMPARED * n_searched, most), rng)
+    before = np.cumsum(large.members, axis=0) - large.members
+    wanted = [
+        [
+            r[np.searchsorted(r, first) : np.searchsorted(r, first + n)] - first
+            for r, first, n in zip(ranks, before[b], large.members[b], strict=True)
+        ]
+        for b in range(large.blocks.n_blocks)
+    ]
+    found = list(large.blocks.run(_take, [large.groups, large.weights, wanted]))
+    large.count_pass()
+    X = np.concatenate([each[0] for each in found])
+    groups = np.concatenate([each[1] for each in found])
+    weights = np.concatenate([each[2] for each in found])
+    return Sample(_weighted(X, groups, weights, large.group_sizes), wanted)
+
+
+def _n_searched(n_clusters: int, members: NDArray[np.int64]) -> int:
+    """Return the number of rows that suffice to search clusters on."""
+    n_groups = len(members)
+    for_two = max(LEAST_SEARCHED, SEARCHED_A_CLUSTER * n_clusters)
+    enough = min(for_two * max(n_groups, 2) // 2, MOST_SEARCHED)
+    return max(enough, SAMPLED_A_PLACE * n_clusters, SAMPLED_A_PLACE * n_groups)
+
+
+def _draw(
+    members: NDArray[np.int64], n_rows: int, rng: np.random.RandomState
+) -> list[NDArray[np.int64]]:
+    """Draw n_rows ranks within the groups, as many of each group, or all it has."""
+    left, drawn = n_rows, np.zeros_like(members)
+    for place, g in enumerate(np.argsort(members, kind="stable")):
+        drawn[g] = min(members[g], left // (len(members) - place))
+        left -= int(drawn[g])
+    # The newer generator draws without shuffling all that there are.
+    generator = np.random.default_rng(rng.randint(2**32, size=4, dtype=np.uint32))
+    return [
+        np.sort(generator.choice(int(n), int(m), replace=False, shuffle=False))
+        for n, m in zip(members, drawn, strict=True)
+    ]
+
+
+def _weighted(
+    X: NDArray[np.float64],
+    groups: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    group_sizes: NDArray[np.float64],
+) -> Problem:
+    """Return a problem whose groups weigh as much as among all rows."""
+    scale = group_sizes / np.bincount(groups, weights)
+    names = np.arange(len(group_sizes))
+    return Problem.of_checked(X, names, groups, weights * scale[groups], 0.0)
+
+
+def _take(
+    X: Any, groups: Any, weights: Any, wanted: list[NDArray[np.int64]]
+) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.float64]]:
+    rows = _rows_of_ranks(groups, weights, wanted)
+    taken = np.broadcast_to(weights, groups.shape)[rows]
+    return X[rows].astype(np.float64), groups[rows], taken
+
+
+def _take_labels(
+    groups: Any, weights: Any, labels: Any, wanted: list[NDArray[np.int64]]
+) -> NDArray[np.int32]:
+    taken: NDArray[np.int32] = labels[_rows_of_ranks(groups, weights, wanted)]
+    return taken
+
+
+def _rows_of_ranks(
+    groups: Any, weights: Any, wanted: list[NDArray[np.int64]]
+) -> NDArray[np.int64]:
+    """Return the row indices of the requested ranks among rows with weight."""
+    has_weight = np.broadcast_to(weights > 0, groups.shape)
+    rows = [
+        np.flatnonzero((groups == g) & has_weight)[ranks]
+        for g, ranks in enumerate(wanted)
+        if len(ranks)
+    ]
+    return np.sort(np.concatenate(rows)) if rows else np.empty(0, np.int64)

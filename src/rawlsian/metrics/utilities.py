@@ -1,0 +1,170 @@
+"""Utilities of groups, and what compares them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rawlsian._core.assignment import Assignment
+from rawlsian._core.problem import MaxDistance, Problem
+from rawlsian._rows.opening import refuse_blocks
+
+
+def group_utilities(
+    X: ArrayLike,
+    labels: ArrayLike,
+    sensitive_features: Any,
+    *,
+    sample_weight: ArrayLike | None = None,
+    max_distance: MaxDistance = "auto",
+) -> NDArray[np.float64]:
+    """Mean utility of each group, in the sorted order of the groups.
+
+    U(g) is the mean over the members of g of ``max_distance`` less the squared
+    distance to the mean of the cluster that they are assigned to.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        The examples, as numbers.
+    labels : array-like of shape (n_samples,)
+        The cluster of each example: integers from 0 to k - 1, each in use.
+    sensitive_features : array-like of shape (n_samples,) or (n_samples, n_columns)
+        The group of each example; several columns mean their intersections.
+    sample_weight : array-like of shape (n_samples,), default=None
+        A row of weight w counts as w people.
+    max_distance : "auto" or float, default="auto"
+        The utility of a perfect fit; "auto" is the squared diagonal of the bounding
+        box of X.
+
+    Returns
+    -------
+    ndarray of shape (n_groups,)
+        Higher is better.
+
+    Examples
+    --------
+    >>> from rawlsian import group_utilities
+    >>> X = [[0.0], [2.0], [4.0], [4.0]]
+    >>> group_utilities(X, [0, 0, 1, 1], ["a", "a", "b", "b"], max_distance=16)
+    array([15., 16.])
+    """
+    return _assignment(
+        X, labels, sensitive_features, sample_weight, max_distance
+    ).utilities
+
+
+def least_advantaged(
+    X: ArrayLike,
+    labels: ArrayLike,
+    sensitive_features: Any,
+    *,
+    sample_weight: ArrayLike | None = None,
+) -> Hashable:
+    """Name of the group with the lowest utility; of several, the first by name.
+
+    Parameters are those of ``group_utilities``.
+
+    Examples
+    --------
+    >>> from rawlsian import least_advantaged
+    >>> least_advantaged([[0], [2], [4], [4]], [0, 0, 1, 1], ["a", "a", "b", "b"])
+    'a'
+    """
+    assignment = _assignment(X, labels, sensitive_features, sample_weight, "auto")
+    return name_of(assignment.problem.group_names, assignment.utilities)
+
+
+def utility_gap(
+    X: ArrayLike,
+    labels: ArrayLike,
+    sensitive_features: Any,
+    *,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Highest less lowest group utility; 0 when all groups are served alike.
+
+    It does not depend on ``max_distance``. Other parameters are those of
+    ``group_utilities``.
+
+    Examples
+    --------
+    >>> from rawlsian import utility_gap
+    >>> utility_gap([[0], [2], [4], [4]], [0, 0, 1, 1], ["a", "a", "b", "b"])
+    1.0
+    """
+    utilities = group_utilities(
+        X, labels, sensitive_features, sample_weight=sample_weight, max_distance=0.0
+    )
+    return float(np.ptp(utilities))
+
+
+def utility_ratio(
+    X: ArrayLike,
+    labels: ArrayLike,
+    sensitive_features: Any,
+    *,
+    sample_weight: ArrayLike | None = None,
+    max_distance: MaxDistance = "auto",
+) -> float:
+    """Lowest group utility as a share of the highest; 1 when all are served alike.
+
+    The four-fifths rule of United States employment guidelines takes a ratio below
+    0.8 as evidence of adverse impact. Read it so with care: the ratio depends on
+    ``max_distance``, and a generous one brings any clustering close to 1.
+
+    Parameters are those of ``group_utilities``.
+
+    Examples
+    --------
+    >>> from rawlsian import utility_ratio
+    >>> X = [[0], [2], [4], [4]]
+    >>> utility_ratio(X, [0, 0, 1, 1], ["a", "a", "b", "b"], max_distance=4)
+    0.75
+    """
+    utilities = group_utilities(
+        X,
+        labels,
+        sensitive_features,
+        sample_weight=sample_weight,
+        max_distance=max_distance,
+    )
+    if utilities.min() < 0:
+        raise ValueError(
+            "utility_ratio needs utilities that are not negative, found "
+            f"{utilities.min():.6g}; give a larger max_distance."
+        )
+    return ratio_of(utilities)
+
+
+def _assignment(
+    X: ArrayLike,
+    labels: ArrayLike,
+    sensitive_features: Any,
+    sample_weight: ArrayLike | None,
+    max_distance: MaxDistance,
+) -> Assignment:
+    """Check the arguments of a measure."""
+    refuse_blocks(X, "this measure", "audit takes it and reports the same")
+    problem = Problem.from_arrays(
+        X, sensitive_features, sample_weight=sample_weight, max_distance=max_distance
+    )
+    return Assignment(problem, labels)
+
+
+def name_of(group_names: NDArray[Any], utilities: NDArray[np.float64]) -> Hashable:
+    """Return the name of the group with the lowest utility, as a Python value."""
+    name: Hashable = group_names.tolist()[int(np.argmin(utilities))]
+    return name
+
+
+def ratio_of(utilities: NDArray[np.float64]) -> float:
+    """Return lowest over highest; NaN where a utility is negative."""
+    if utilities.min() < 0:
+        return float("nan")
+    if utilities.max() == utilities.min():
+        return 1.0
+    return float(utilities.min() / utilities.max())
