@@ -191,3 +191,8 @@ def test_output_can_be_a_frame():
 
     assert out.columns.tolist() == NAMES
     assert make_column_selector(dtype_include=float)(out) == NAMES
+
+
+def test_numbers_too_far_apart_to_be_scaled_are_told():
+    with pytest.raises(ValueError, match="column 'x0' lie too far apart"):
+        UnitDistanceEncoder().fit([[-1.7e308], [1.7e308]])

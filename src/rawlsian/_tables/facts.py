@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from rawlsian._tables.columns import Unused
-    from rawlsian._tables.prepare import Feature
+    from rawlsian.preprocessing.features import Feature
 
 
 class Reason(NamedTuple):

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from rawlsian._support.files import write_text
 from rawlsian._tables.columns import Used, as_category, as_numbers
 from rawlsian._tables.errors import TableError, WrongUseError
-from rawlsian._tables.prepare import Feature
 from rawlsian._tables.read import Table
 from rawlsian._version import __version__
+from rawlsian.preprocessing.features import Feature
 
 FORMAT, FORMAT_VERSION = "rawlsian-model", 1
 LARGEST_CENTER = 1e100
@@ -126,7 +126,7 @@ def _model(content: dict[str, Any]) -> Model:
     if not sensitive:
         raise ValueError("it has no sensitive column")
     centers = np.array(content["centers"], np.float64)
-    width = sum(len(feature.attributes) for feature in features)
+    width = sum(feature.width for feature in features)
     if centers.ndim != 2 or centers.shape[1] != width or not len(centers):
         raise ValueError(f"its centers have shape {centers.shape}, not (k, {width})")
     # Encoded rows lie between 0 and 1; squares of these must not overflow.

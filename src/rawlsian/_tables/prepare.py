@@ -21,60 +21,20 @@ from rawlsian._tables.columns import (
 )
 from rawlsian._tables.errors import TableError
 from rawlsian._tables.read import Table
-from rawlsian.preprocessing import HOT
-from rawlsian.report import Attribute
+from rawlsian.preprocessing.features import (
+    MISSING,
+    Attribute,
+    Feature,
+    Values,
+    encode as encode_values,
+    learn_range,
+)
 
-MISSING = "(missing)"
 MOST_GROUPS = 100
 MOST_CLUSTERS = 10_000
 FEW_PEOPLE = 10
 LABELS_NAME = re.compile(r"(^|[_\W])(cluster|segment|label|kmeans)s?([_\W]|$)", re.I)
 MOST_BYTES = 8 * 2**30
-
-
-class Feature(NamedTuple):
-    """What was learnt of a column; with it another table is encoded alike.
-
-    Attributes
-    ----------
-    name : str
-        The column.
-    levels : tuple of str or None
-        Its categories, sorted; None for numbers.
-    lowest, spread : float
-        The range of numbers, which is scaled to [0, 1].
-    fill : float or None
-        What stands for a missing number; None where none may be missing.
-    """
-
-    name: str
-    levels: tuple[str, ...] | None
-    lowest: float
-    spread: float
-    fill: float | None
-
-    @property
-    def n_varying(self) -> int:
-        """How far apart it can set two rows."""
-        if self.levels is not None:
-            return int(len(self.levels) > 1)
-        return int(self.spread > 0) + (self.fill is not None)
-
-    @property
-    def may_be_missing(self) -> bool:
-        """Whether it is known what to do where there is no value."""
-        return self.fill is not None or MISSING in (self.levels or ())
-
-    @property
-    def attributes(self) -> list[Attribute]:
-        """What its encoded columns stand for."""
-        if self.levels is not None:
-            return [Attribute(self.name, level, 0.0, HOT) for level in self.levels]
-        number = Attribute(self.name, None, self.lowest, self.spread)
-        if self.fill is None:
-            return [number]
-        is_missing = f"{self.name} is missing"
-        return [number, *(Attribute(is_missing, x, 0.0, HOT) for x in ("no", "yes"))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -331,65 +291,38 @@ def learn(column: Used) -> Feature:
         column = with_missing(column)
         present = np.unique(column.codes)
         levels = tuple(sorted(column.levels[present]))
-        return Feature(column.name, levels, 0.0, 0.0, None)
+        return Feature(column.name, levels)
     if not len(present):
         raise TableError(f"column {column.name!r} is empty in the rows that are left.")
-    numbers = column.levels[present]
     fill = None
     if column.is_missing.any():
         fill = float(np.median(column.numbers[~column.is_missing]))
-    with np.errstate(over="ignore"):
-        spread = float(np.ptp(numbers))
-    if not np.isfinite(spread):
-        raise TableError(
-            f"the numbers of column {column.name!r} lie too far apart "
-            f"({numbers.min():g} to {numbers.max():g}); scale them first."
-        )
-    return Feature(column.name, None, float(numbers.min()), spread, fill)
+    try:
+        return learn_range(column.name, column.levels[present], fill)
+    except ValueError as error:
+        raise TableError(str(error)) from error
 
 
 def encode(features: Sequence[Feature], columns: Sequence[Used]) -> NDArray[np.float64]:
-    """Every feature at most 1 apart, as ``UnitDistanceEncoder`` does.
-
-    A level that was not learnt is encoded as zeros: 1/2 from every other. A missing
-    number stands at ``fill``, and a second feature tells that it is missing.
-    """
+    """Encode columns as they were learnt, if there is memory for that."""
     n_rows = len(columns[0].codes)
-    width = sum(len(feature.attributes) for feature in features)
+    width = sum(feature.width for feature in features)
     if n_rows * width * 8 > MOST_BYTES:
         raise TableError(
             f"{n_rows:,} rows and {width:,} encoded columns need "
             f"{n_rows * width * 8 / 2**30:.0f} GB; leave out columns with many levels "
             "by --drop."
         )
-    out = np.zeros((n_rows, width))
-    first = 0
-    for feature, column in zip(features, columns, strict=True):
-        n_columns = len(feature.attributes)
-        _encode_column(feature, column, out[:, first : first + n_columns])
-        first += n_columns
-    return out
+    values = map(_values, features, columns)
+    return encode_values(features, values, n_rows, divides_first=True)
 
 
-def _encode_column(feature: Feature, column: Used, out: NDArray[np.float64]) -> None:
-    """Write the encoded columns of one feature."""
-    if feature.levels is not None:
-        if MISSING in feature.levels:
-            column = with_missing(column)
-        places = {level: place for place, level in enumerate(feature.levels)}
-        known = np.array([places.get(level, -1) for level in column.levels], np.intp)
-        levels = known[column.codes]
-        rows = np.flatnonzero(levels >= 0)
-        out[rows, levels[rows]] = HOT
-        return
-    numbers = column.numbers
-    if feature.fill is not None:
-        is_missing = column.is_missing
-        numbers = np.where(is_missing, feature.fill, numbers)
-        out[:, 1], out[:, 2] = HOT * ~is_missing, HOT * is_missing
-    if feature.spread > 0:
-        # In two steps, as a range may be too wide for their difference.
-        out[:, 0] = numbers / feature.spread - feature.lowest / feature.spread
+def _values(feature: Feature, column: Used) -> Values:
+    if feature.levels is None:
+        return column.numbers
+    if MISSING in feature.levels:
+        column = with_missing(column)
+    return column.levels, column.codes
 
 
 def check_number_of_clusters(name: str, n_clusters: int) -> None:

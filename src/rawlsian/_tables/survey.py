@@ -33,8 +33,6 @@ from rawlsian._tables.errors import TableError
 from rawlsian._tables.numbers import is_number
 from rawlsian._tables.parts import Parts, Piece
 from rawlsian._tables.prepare import (
-    MISSING,
-    Feature,
     Kept,
     check_any_left,
     check_any_varies,
@@ -50,6 +48,7 @@ from rawlsian._tables.prepare import (
     remarks_on_groups,
 )
 from rawlsian._tables.read import Column
+from rawlsian.preprocessing.features import MISSING, Feature
 
 FILL = "the median of the rows that were looked at first"
 
@@ -358,7 +357,7 @@ class Encoding(NamedTuple):
     @property
     def width(self) -> int:
         """Number of encoded columns."""
-        return sum(len(feature.attributes) for feature in self.features)
+        return sum(feature.width for feature in self.features)
 
     @property
     def max_distance(self) -> float:

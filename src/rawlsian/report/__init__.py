@@ -6,7 +6,8 @@ returns the text of the file.
 
 from __future__ import annotations
 
-from rawlsian.report.contents import Attribute, Page, Way
+from rawlsian.preprocessing import Attribute
+from rawlsian.report.contents import Page, Way
 from rawlsian.report.ways import frontier_labels, frontier_way, trajectory_way
 from rawlsian.report.write import page_html
 

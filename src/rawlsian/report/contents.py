@@ -4,31 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-
-class Attribute(NamedTuple):
-    """Meaning of one column of X, to convert its mean to the user's units.
-
-    Attributes
-    ----------
-    name : str
-        Column of the user's table.
-    level : str or None
-        Level of a categorical column; the mean of ``X`` divided by ``spread`` is the
-        share of people who have it. None for a numeric column.
-    lowest, spread : float
-        For a numeric column, ``lowest + spread * mean`` is the mean in the user's
-        units.
-    """
-
-    name: str
-    level: str | None
-    lowest: float
-    spread: float
+from rawlsian.preprocessing import Attribute
 
 
 @dataclass(frozen=True, eq=False)

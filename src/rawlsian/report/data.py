@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from rawlsian._version import __version__
-from rawlsian.report.contents import Attribute, Page, Way
+from rawlsian.preprocessing import Attribute
+from rawlsian.report.contents import Page, Way
 from rawlsian.report.labels import pack_rows
 
 # Attributes on the card of a cluster.

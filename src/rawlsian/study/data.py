@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rawlsian.datasets import load_adult
 from rawlsian.datasets.adult import CATEGORICAL, COLUMNS, CONTINUOUS, draw_rows
-from rawlsian.preprocessing import HOT
+from rawlsian.preprocessing.features import HOT
 from rawlsian.report import Attribute
 
 EXAMPLES_A_CLASS = 500

@@ -1,11 +1,11 @@
-"""The paper's preparation of mixed tables: every attribute at most 1 apart."""
+"""UnitDistanceEncoder: the paper's preparation of mixed tables."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
 from numbers import Real
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,26 +13,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rawlsian._rows.groups import encode_values, frame_columns, is_missing
-
-__all__ = ["UnitDistanceEncoder"]
-
-# Two different levels are then a squared distance of 1 apart.
-HOT = 1 / np.sqrt(2)
-
-
-class _Attribute(NamedTuple):
-    """What ``fit`` learnt of one column."""
-
-    name: str
-    categories: NDArray[Any] | None  # None for numbers
-    lowest: float
-    spread: float
-
-    @property
-    def varies(self) -> bool:
-        if self.categories is None:
-            return self.spread > 0
-        return len(self.categories) > 1
+from rawlsian.preprocessing.features import Feature, Values, encode, learn_range
 
 
 class UnitDistanceEncoder(TransformerMixin, BaseEstimator):
@@ -116,14 +97,20 @@ class UnitDistanceEncoder(TransformerMixin, BaseEstimator):
         columns = self._columns(X, reset=True)
         names = self._input_names()
         categorical = self._categorical(columns, names)
-        self._attributes = [
-            _learn(column, name, is_categorical)
-            for column, name, is_categorical in zip(
-                columns, names, categorical, strict=True
+        self._features: list[Feature] = []
+        self.categories_: list[NDArray[Any] | None] = []
+        for column, name, is_categorical in zip(
+            columns, names, categorical, strict=True
+        ):
+            _check_complete(column, name)
+            levels = encode_values(column)[0] if is_categorical else None
+            self.categories_.append(levels)
+            self._features.append(
+                learn_range(name, _numbers(column, name))
+                if levels is None
+                else Feature(name, tuple(levels))
             )
-        ]
-        self.categories_ = [attribute.categories for attribute in self._attributes]
-        self.max_distance_ = float(sum(a.varies for a in self._attributes))
+        self.max_distance_ = float(sum(each.n_varying for each in self._features))
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
@@ -141,17 +128,8 @@ class UnitDistanceEncoder(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         columns = self._columns(X, reset=False)
-        out = np.zeros((len(columns[0]), len(self.get_feature_names_out())))
-        first = 0
-        for column, attribute in zip(columns, self._attributes, strict=True):
-            if attribute.categories is None:
-                out[:, first] = _scale(column, attribute)
-                first += 1
-            else:
-                rows, levels = self._levels(column, attribute)
-                out[rows, first + levels] = HOT
-                first += len(attribute.categories)
-        return out
+        values = map(self._values, columns, self._features)
+        return encode(self._features, values, len(columns[0]))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the encoded columns: the attribute's, or attribute_level.
@@ -169,11 +147,11 @@ class UnitDistanceEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         names = self._input_names(input_features)
         out: list[str] = []
-        for name, attribute in zip(names, self._attributes, strict=True):
-            if attribute.categories is None:
+        for name, feature in zip(names, self._features, strict=True):
+            if feature.levels is None:
                 out.append(name)
             else:
-                out.extend(f"{name}_{category}" for category in attribute.categories)
+                out.extend(f"{name}_{level}" for level in feature.levels)
         return np.array(out, dtype=object)
 
     def __sklearn_tags__(self) -> Any:
@@ -246,25 +224,24 @@ class UnitDistanceEncoder(TransformerMixin, BaseEstimator):
                 )
         return [position in positions for position in range(len(names))]
 
-    def _levels(
-        self, column: NDArray[Any], attribute: _Attribute
-    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Rows with a known level, and the position of that level."""
-        assert attribute.categories is not None
-        _check_complete(column, attribute.name)
+    def _values(self, column: NDArray[Any], feature: Feature) -> Values:
+        """The numbers of a column, or its different values and each row's code."""
+        _check_complete(column, feature.name)
+        if feature.levels is None:
+            if not _is_numeric(column, feature.name):
+                raise ValueError(
+                    f"column {feature.name!r} must hold numbers, as in fit."
+                )
+            return _numbers(column, feature.name)
         values, codes = encode_values(column)
-        known = {level: position for position, level in enumerate(attribute.categories)}
-        positions = np.array([known.get(value, -1) for value in values], dtype=np.intp)
-        unknown = values[positions < 0]
+        unknown = values[feature.places(values) < 0]
         if len(unknown) and self.handle_unknown == "error":
             raise ValueError(
-                f"column {attribute.name!r} has a level that was not there in fit: "
+                f"column {feature.name!r} has a level that was not there in fit: "
                 f"{unknown.tolist()[0]!r}; fit on all levels or use "
                 "handle_unknown='ignore'."
             )
-        levels = positions[codes]
-        rows = np.flatnonzero(levels >= 0)
-        return rows, levels[rows]
+        return values, codes
 
 
 def _rows_as_objects(X: Any) -> Any:
@@ -294,25 +271,6 @@ def _is_numeric(column: NDArray[Any], name: str) -> bool:
 
 def _is_number_type(kind: type) -> bool:
     return issubclass(kind, (Real, Decimal)) and not issubclass(kind, (bool, np.bool_))
-
-
-def _learn(column: NDArray[Any], name: str, is_categorical: bool) -> _Attribute:
-    _check_complete(column, name)
-    if is_categorical:
-        return _Attribute(name, encode_values(column)[0], 0.0, 0.0)
-    numbers = _numbers(column, name)
-    return _Attribute(name, None, float(numbers.min()), float(np.ptp(numbers)))
-
-
-def _scale(column: NDArray[Any], attribute: _Attribute) -> NDArray[np.float64]:
-    """Numbers to [0, 1]; a constant column has no scale and is 0."""
-    _check_complete(column, attribute.name)
-    if not _is_numeric(column, attribute.name):
-        raise ValueError(f"column {attribute.name!r} must hold numbers, as in fit.")
-    numbers = _numbers(column, attribute.name)
-    if attribute.spread == 0:
-        return np.zeros(len(numbers))
-    return (numbers - attribute.lowest) / attribute.spread
 
 
 def _numbers(column: NDArray[Any], name: str) -> NDArray[np.float64]:
