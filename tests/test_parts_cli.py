@@ -223,7 +223,7 @@ def test_tables_tell_rows_parts_and_passes(parts, monkeypatch):
 
 def test_passes_are_shown(parts, monkeypatch):
     shown = []
-    monkeypatch.setattr(Screen, "tell", lambda _, *stage: shown.append(stage))
+    monkeypatch.setattr(Screen, "show", lambda _, *stage: shown.append(stage))
 
     rawlsian("fit", parts, *ASK, *FREE, "--drop", "old")
 
@@ -642,14 +642,14 @@ def test_a_scratch_file_that_cannot_be_written_is_told(parts, monkeypatch):
 
 def interrupt_at(monkeypatch, stage, n_done):
     """Ctrl-C when that much of a stage is done."""
-    tell = Screen.tell
+    tell = Screen.show
 
     def interrupt(self, *told):
         tell(self, *told)
         if told[:2] == (stage, n_done):
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(Screen, "tell", interrupt)
+    monkeypatch.setattr(Screen, "show", interrupt)
 
 
 @pytest.mark.parametrize("n_passes", [1, 4])

@@ -1,4 +1,4 @@
-"""Cluster a prepared table and make it fair; what a report tells is worked out here."""
+"""Cluster rows in memory and make that fair; search the trade-off and the cloud."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ N_INIT = 10
 SILHOUETTE_ROWS = 5_000
 # Rows times runs of k-means that are drawn as a cloud.
 CLOUD_WORK, MOST_CLOUD_RUNS = 5_000_000, 500
-# The trade-off is searched on about so many rows, and told for all.
+# The trade-off is searched on about so many rows, and reported for all.
 FRONTIER_ROWS = 50_000
 
-# What is being done, how much of it is done, and how much there is (None: unknown).
-Tell = Callable[[str, int, int | None], object]
+# Called with a stage, how much of it is done, and how much there is (None: unknown).
+Progress = Callable[[str, int, int | None], object]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class Figures(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What is told of a fit, wherever its rows are.
+    """Figures of a fit, wherever its rows are.
 
     Attributes
     ----------
@@ -71,13 +71,13 @@ class Outcome:
     max_distance : float
         The utility of a perfect fit.
     before, after : Figures
-        Of k-means, and of what was made of it.
+        Of k-means, and of the method.
     n_moved : int
-        How many rows are in another cluster than before.
+        Number of rows in another cluster than before.
     n_steps, stop_reason : int and str, or None
         Of a walk: its steps, and why it ended.
     is_interrupted : bool
-        Whether the user stopped it on the way.
+        True if the user stopped it on the way.
     """
 
     method: str
@@ -95,7 +95,7 @@ class Outcome:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """What came of a fit.
+    """A fit of rows in memory.
 
     Attributes
     ----------
@@ -104,11 +104,11 @@ class Fitted:
     method : str
         One of METHODS.
     before, after : Clustering
-        K-means, and what was made of it.
+        K-means, and the result of the method.
     trajectory : Trajectory or None
-        The way from one to the other, where there is one.
+        The steps from one to the other, if the method is an operator.
     is_interrupted : bool
-        Whether the user stopped it on the way.
+        True if the user stopped it on the way.
     """
 
     problem: Problem
@@ -125,7 +125,7 @@ class Fitted:
 
     @property
     def outcome(self) -> Outcome:
-        """What is told of it."""
+        """Figures of the fit."""
         problem, trajectory = self.problem, self.trajectory
         return Outcome(
             self.method,
@@ -155,7 +155,7 @@ class Candidate:
 
 
 def problem_of(prepared: Prepared) -> Problem:
-    """The rows and groups of a prepared table."""
+    """Return the rows and groups of a prepared table, checked."""
     problem = Problem.from_arrays(
         prepared.X, prepared.groups, max_distance=prepared.max_distance
     )
@@ -180,9 +180,9 @@ def check_clusters(n_clusters: int, problem: Problem) -> None:
 
 
 def plain(problem: Problem, n_clusters: int, seed: int) -> Clustering:
-    """The best of ten runs of k-means++."""
+    """Return the best of ten runs of k-means++."""
     with warnings.catch_warnings():
-        # Told below, in our words.
+        # Reported below, in our words.
         warnings.simplefilter("ignore", ConvergenceWarning)
         kmeans = KMeans(n_clusters, n_init=N_INIT, random_state=seed).fit(problem.X)
     n_found = len(np.unique(kmeans.labels_))
@@ -214,7 +214,7 @@ def with_centers(problem: Problem, centers: NDArray[np.float64]) -> Clustering:
 
 
 def try_range(
-    problem: Problem, numbers: Sequence[int], seed: int, tell: Tell
+    problem: Problem, numbers: Sequence[int], seed: int, tell: Progress
 ) -> tuple[list[Candidate], Clustering]:
     """K-means with each number of clusters, and the one with the best silhouette."""
     rng = np.random.RandomState(seed)
@@ -250,9 +250,9 @@ def _silhouette(X: NDArray[np.float64], labels: NDArray[np.int32]) -> float | No
 
 
 def fit(
-    problem: Problem, before: Clustering, method: str, seed: int, tell: Tell
+    problem: Problem, before: Clustering, method: str, seed: int, tell: Progress
 ) -> Fitted:
-    """What the method makes of k-means, or finds beside it."""
+    """Run the method, from k-means or beside it."""
     tell(method, 0, None)
     how = METHODS[method]
     if how.solver is None:
@@ -273,7 +273,9 @@ def fit(
     return Fitted(problem, method, before, after, None, is_interrupted)
 
 
-def _walked(problem: Problem, before: Clustering, method: str, tell: Tell) -> Fitted:
+def _walked(
+    problem: Problem, before: Clustering, method: str, tell: Progress
+) -> Fitted:
     trajectory = traverse(
         problem.X,
         before.labels,
@@ -322,7 +324,7 @@ def trade_off(problem: Problem, start: Clustering, seed: int) -> TradeOff:
         random_state=seed,
     )
     if len(rows) < problem.n_samples:
-        # What is best of a sample need not be of all, where k-means may be better.
+        # The best of a sample need not be the best of all rows: k-means may be better.
         centers = np.array([*found.cluster_centers, start.centers])
         found = not_dominated(problem, centers)
     found = replace(found, groups=problem.group_names)
@@ -331,7 +333,7 @@ def trade_off(problem: Problem, start: Clustering, seed: int) -> TradeOff:
 
 
 def _some_rows(problem: Problem, seed: int) -> NDArray[np.int64]:
-    """About FRONTIER_ROWS of the rows, with their share of each group."""
+    """About FRONTIER_ROWS of the rows, each group in proportion."""
     if problem.n_samples <= FRONTIER_ROWS:
         return np.arange(problem.n_samples)
     rng = np.random.default_rng(seed)

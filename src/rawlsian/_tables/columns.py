@@ -1,4 +1,4 @@
-"""Work out what each column of a table is, and which of them can be clustered on."""
+"""Classify columns: numbers, categories, or a reason not to cluster on them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST_LEVELS = 100
 NEARLY_ALL = 0.9
 # Texts of so many words are sentences; of so many letters, too.
 MANY_WORDS, MANY_LETTERS = 4, 40
-# A column of which so large a share are numbers is meant to be one of numbers.
+# A column with at least this fraction of numbers is meant to be one of numbers.
 MOSTLY = 0.5
 # Different whole numbers that are all as large as this are telephone numbers or so.
 MANY_DIGITS = 10**7
@@ -38,7 +38,7 @@ MANY_ROWS = 100
 FEW_ROWS = 10
 # Different numbers that can still name groups of people.
 MOST_GROUP_NUMBERS = 20
-# Levels that are looked at to tell dates and sentences.
+# Levels that are looked at to find dates and sentences.
 LEVELS_LOOKED_AT = 200
 
 ID_NAME = re.compile(r"(^|[_\W])(?i:id|ids|uuid|guid|key|nr|no)$|[a-z](Id|ID)$")
@@ -82,7 +82,7 @@ class Used(NamedTuple):
 
 @dataclass(frozen=True)
 class Roles:
-    """What the user says of the columns.
+    """Roles of columns, as the user gives them.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class Roles:
         Columns to leave out, and columns to take as categories or as numbers, however
         they look.
     use_sensitive : bool
-        Whether to cluster on the sensitive columns too.
+        True to cluster on the sensitive columns too.
     """
 
     sensitive: tuple[str, ...]
@@ -108,7 +108,7 @@ class Roles:
     use_sensitive: bool = False
 
     def said_of(self, name: str) -> Kind | None:
-        """What the user says that a column is."""
+        """Return the kind that the user gives a column, or None."""
         if name in self.categorical:
             return "category"
         return "number" if name in self.numeric else None
@@ -196,7 +196,7 @@ def _role_reason(name: str, roles: Roles) -> str | None:
 def look_at(column: Column, said: Kind | None = None) -> Used | Unused:
     """A column as numbers or categories, or the reason why it is neither.
 
-    What the user said that it is counts for more than how it looks.
+    The kind that the user gives it counts for more than how it looks.
     """
     name, n_levels = column.name, len(column.levels)
     if n_levels == 0:
@@ -228,7 +228,7 @@ def as_category(column: Column) -> Used:
 def as_numbers(column: Column, or_else: str = "") -> Used:
     """The column's values as finite numbers, or an error that names what is not one.
 
-    ``or_else`` is what the user may do about it besides mending the table.
+    ``or_else`` ends the sentence: another way out than mending the table.
     """
     if column.stored_as == "number":
         numbers = column.levels.cast(pa.float64(), safe=False).to_numpy()
@@ -253,7 +253,7 @@ def as_numbers(column: Column, or_else: str = "") -> Used:
 
 
 def _holds_numbers(column: Column) -> bool:
-    """Whether all texts are numbers; with leading zeros they are codes instead."""
+    """Return True if all texts are numbers; with leading zeros they are codes."""
     is_finite = match(column.levels, NUMBER)
     if not is_finite.any() or match(column.levels, LEADING_ZERO).any():
         return False
@@ -261,7 +261,7 @@ def _holds_numbers(column: Column) -> bool:
 
 
 def is_numbered(column: Column) -> bool:
-    """Whether rows have whole numbers of their own: counted, long, or named so."""
+    """Return True if rows have whole numbers of their own: counted, long, or named."""
     codes = column.codes[column.codes >= 0]
     has_id_name = ID_NAME.search(column.name) is not None
     if len(column.levels) < (NEARLY_ALL if has_id_name else 1) * len(codes):
@@ -329,7 +329,7 @@ def _refuse_commas(column: Column) -> None:
 
 
 def too_varied(column: Column) -> Unused | None:
-    """Why so many different texts are not categories."""
+    """Return why so many different texts are not categories, or None if they are."""
     n_levels, n_rows = len(column.levels), int((column.codes >= 0).sum())
     looked_at = _some(column)
     words = np.mean([len(text.split()) for text in looked_at])

@@ -1,4 +1,4 @@
-"""Where rows that are not in memory are worked on: threads here, or Dask workers."""
+"""Engines for out-of-core tables: threads of this machine, or Dask workers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PATIENCE = 5
 
 
 class Encoded(NamedTuple):
-    """Encoded rows, their groups and, of an audit, their clusters, where they are."""
+    """Encoded rows, their groups and, of an audit, their clusters."""
 
     X: Any
     groups: Any
@@ -38,7 +38,7 @@ class Encoded(NamedTuple):
 
 
 class Engine(ABC):
-    """What runs functions on pieces, and has the rows that come of them."""
+    """Execution backend; holds the encoded rows."""
 
     name: str
     executor: Executor
@@ -100,7 +100,7 @@ class LocalEngine(Engine):
             ) from error
 
     def fetch(self, labels: Any, start: int, stop: int) -> NDArray[np.int32]:
-        """They are here."""
+        """Return a slice: they are in memory."""
         found: NDArray[np.int32] = labels[start:stop]
         return found
 
@@ -243,7 +243,7 @@ def _client(scheduler: str) -> Any:
 
 @contextmanager
 def _no_logs() -> Iterator[None]:
-    """What goes wrong is told in our words."""
+    """Silence logs: errors are raised in our words."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:

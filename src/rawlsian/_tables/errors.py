@@ -13,7 +13,7 @@ class TableError(ValueError):
 
 
 class WrongUseError(TableError):
-    """What was asked for cannot be had of this table, whatever it holds."""
+    """Why a request is impossible, whatever the table holds."""
 
 
 class WorkersError(RuntimeError):

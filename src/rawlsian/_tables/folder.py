@@ -1,4 +1,4 @@
-"""Write which row is in which cluster, a file for each part."""
+"""Write labels of a table in parts, a file for each part, and read them back."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rawlsian._tables.errors import WrongUseError
 from rawlsian._tables.parts import Part, Parts, Piece
 from rawlsian._tables.prepare import LeftOut
 from rawlsian._tables.read import Column, from_arrow
-from rawlsian._tables.survey import Decided, read_rows
+from rawlsian._tables.survey import ColumnChoice, read_rows
 from rawlsian._tables.write import ENDINGS, labels_table
 
 NOBODY = LeftOut(np.empty(0, np.int64), np.empty(0, np.int64), [])
@@ -33,7 +33,7 @@ def check_is_folder(path: str) -> None:
 
 
 class LabelledPieces(NamedTuple):
-    """All that is written of a table in parts.
+    """Labels of a table in parts, to be written.
 
     Attributes
     ----------
@@ -43,18 +43,18 @@ class LabelledPieces(NamedTuple):
         Their pieces, in order.
     lengths : list of int
         Rows of each piece that have a cluster.
-    decided : Decided
-        Which columns were read, and which names the rows.
+    choice : ColumnChoice
+        The columns that were read, and the one that names the rows.
     labels : ndarray or Dask array
         The clusters.
     engine : Engine
-        What has them.
+        The engine that holds them.
     """
 
     parts: Parts
     pieces: Sequence[Piece]
     lengths: Sequence[int]
-    decided: Decided
+    choice: ColumnChoice
     labels: Any
     engine: Engine
 
@@ -81,10 +81,10 @@ class LabelledPieces(NamedTuple):
         return LabelFolder(path, names_of([part.path for part in self.parts.parts]))
 
     def _table(self, piece: Piece, start: int, n_kept: int) -> pa.Table:
-        """What is written of a piece."""
+        """Return the label table of a piece."""
         rows, left_out = np.arange(piece.n_rows), NOBODY
         if n_kept < piece.n_rows:
-            kept, _ = read_rows(piece, self.decided.plan)
+            kept, _ = read_rows(piece, self.choice.plan)
             rows, left_out = kept.rows, kept.left_out
         labels = np.empty(0, np.int32)
         if n_kept:
@@ -95,12 +95,12 @@ class LabelledPieces(NamedTuple):
         )  # fmt: skip
 
     def _identifier(self, piece: Piece) -> Column | None:
-        name, texts = self.decided.identifier, self.decided.plan.missing_texts
+        name, texts = self.choice.identifier, self.choice.plan.missing_texts
         return None if name is None else piece.columns([name], texts)[name]
 
     def _empty(self, part: Part) -> pa.Table:
-        """What would be written of no rows."""
-        name, identifier = self.decided.identifier, None
+        """Return a label table without rows, for its schema."""
+        name, identifier = self.choice.identifier, None
         if name is not None:
             nothing = pa.chunked_array([], part.types.get(name, pa.string()))
             identifier = from_arrow(name, nothing, frozenset())

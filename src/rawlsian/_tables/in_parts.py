@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rawlsian._tables import large
-from rawlsian._tables.analysis import Tell
+from rawlsian._tables.analysis import Progress
 from rawlsian._tables.engines import Engine, dask_engine, local_engine
 from rawlsian._tables.facts import Facts, Passes, Reason
 from rawlsian._tables.folder import LabelledPieces
@@ -20,9 +20,9 @@ from rawlsian._tables.model import Model
 from rawlsian._tables.parts import Parts, Piece, open_parts
 from rawlsian._tables.request import TableRequest
 from rawlsian._tables.survey import (
-    Decided,
+    ColumnChoice,
     Survey,
-    decide,
+    choose_columns,
     encoding_of,
     remarks_of,
     survey,
@@ -41,8 +41,8 @@ class PartsTable(NamedTuple):
         The files.
     pieces : list of Piece
         Their rows, in pieces.
-    decided : Decided
-        Columns, as the first rows decide.
+    choice : ColumnChoice
+        Columns, as the first rows show them.
     found : Survey
         Ranges, levels and groups of all rows.
     engine : Engine
@@ -54,7 +54,7 @@ class PartsTable(NamedTuple):
     request: TableRequest
     parts: Parts
     pieces: list[Piece]
-    decided: Decided
+    choice: ColumnChoice
     found: Survey
     engine: Engine
     table: LargeTable
@@ -69,7 +69,7 @@ class PartsTable(NamedTuple):
             len(first_rows.columns),
             first_rows.how,
             encoding.features,
-            self.decided.unused,
+            self.choice.unused,
             [
                 Reason(reason, each.n_rows, each.first_row, each.path)
                 for reason, each in self.found.left_out.items()
@@ -77,26 +77,28 @@ class PartsTable(NamedTuple):
             remarks_of(self.found, encoding, self.parts),
         )
 
-    def fit(self, numbers: range, method: str, seed: int, tell: Tell) -> FoundClusters:
+    def fit(
+        self, numbers: range, method: str, seed: int, progress: Progress
+    ) -> FoundClusters:
         """Run k-means, then the method."""
         n_rows, encoding = sum(self.found.lengths), self.table.encoding
         large.check_clusters(numbers[0], n_rows)
-        fitted = large.fit(self.table, numbers[0], method, seed, tell)
+        fitted = large.fit(self.table, numbers[0], method, seed, progress)
         model = Model(
             encoding.features, fitted.centers, self.request.roles.sensitive,
-            encoding.max_distance, method, self.decided.identifier,
+            encoding.max_distance, method, self.choice.identifier,
         )  # fmt: skip
         labels = LabelledPieces(
-            self.parts, self.pieces, self.found.lengths, self.decided, fitted.labels,
+            self.parts, self.pieces, self.found.lengths, self.choice, fitted.labels,
             self.engine,
         )  # fmt: skip
         n_parts = len(self.parts.parts)
         passes = Passes(self.request.engine, n_rows, n_parts, fitted.n_passes)
         return FoundClusters(fitted.outcome, model, labels, (), passes, None)
 
-    def audit(self, seed: int, tell: Tell) -> FoundAudit:
+    def audit(self, seed: int, progress: Progress) -> FoundAudit:
         """Audit the column of clusters."""
-        tell("auditing", 0, None)
+        progress("auditing", 0, None)
         result = self.table.audit(self.table.rows.labels)
         encoding = self.table.encoding
         result = replace(result, groups=np.array(encoding.group_names, object))
@@ -105,33 +107,37 @@ class PartsTable(NamedTuple):
 
 @contextmanager
 def open_in_parts(
-    request: TableRequest, files: Sequence[str], tell: Tell
+    request: TableRequest, files: Sequence[str], progress: Progress
 ) -> Iterator[PartsTable]:
     """Decide columns by the first rows, start the engine, and encode all rows."""
     texts = request.source.missing_texts
     parts = open_parts(files, texts, request.roles.drop)
-    decided = decide(parts, request.roles, request.when_missing, texts)
+    choice = choose_columns(parts, request.roles, request.when_missing, texts)
     if request.engine == "dask":
-        tell("starting Dask", 0, None)
+        progress("starting Dask", 0, None)
     is_local = request.engine == "blocks"
     with local_engine() if is_local else dask_engine(request.scheduler) as engine:
-        yield _encoded(request, parts, decided, engine, tell)
+        yield _encoded(request, parts, choice, engine, progress)
 
 
 def _encoded(
-    request: TableRequest, parts: Parts, decided: Decided, engine: Engine, tell: Tell
+    request: TableRequest,
+    parts: Parts,
+    choice: ColumnChoice,
+    engine: Engine,
+    progress: Progress,
 ) -> PartsTable:
     """One pass to learn what the columns hold, and another to encode them."""
     pieces = parts.pieces()
     found = survey(
         pieces,
-        engine.run(survey_piece, pieces, decided.plan),
+        engine.run(survey_piece, pieces, choice.plan),
         request.roles,
-        lambda done: tell("reading", done, len(pieces)),
+        lambda done: progress("reading", done, len(pieces)),
     )
-    encoding = encoding_of(found, decided, parts.n_rows)
-    tell("encoding", 0, None)
+    encoding = encoding_of(found, choice, parts.n_rows)
+    progress("encoding", 0, None)
     some = [piece for piece, n in zip(pieces, found.lengths, strict=True) if n]
     lengths = [n for n in found.lengths if n]
     table = LargeTable(engine.encode(some, lengths, encoding), encoding)
-    return PartsTable(request, parts, pieces, decided, found, engine, table)
+    return PartsTable(request, parts, pieces, choice, found, engine, table)

@@ -1,4 +1,4 @@
-"""Cluster rows that are not in memory, and make that fair."""
+"""Cluster out-of-core rows and make that fair."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rawlsian._estimators.kmeans import RawlsianKMeans
 from rawlsian._estimators.traverse import traverse
 from rawlsian._outofcore.problem import PassStep
 from rawlsian._rows.opening import as_blocks
-from rawlsian._tables.analysis import Figures, Outcome, Tell
+from rawlsian._tables.analysis import Figures, Outcome, Progress
 from rawlsian._tables.engines import Encoded
 from rawlsian._tables.errors import WrongUseError
 from rawlsian._tables.survey import Encoding
@@ -25,7 +25,7 @@ METHODS = ("rawls", "batch", "kmeans-free", "kmeans-mean")
 
 
 class LargeFitted(NamedTuple):
-    """What came of a fit: what is told of it, clusters of all rows, their centers."""
+    """A fit of out-of-core rows: figures, labels of all rows, centers, passes."""
 
     outcome: Outcome
     labels: Any
@@ -51,7 +51,7 @@ class LargeTable(NamedTuple):
     encoding: Encoding
 
     def audit(self, labels: Any, n_bootstrap: int = 1000) -> Audit:
-        """How well clusters of these rows serve each group."""
+        """Audit labels of these rows."""
         return audit(
             self.rows.X, labels, self.rows.groups,
             max_distance=self.encoding.max_distance, n_bootstrap=n_bootstrap,
@@ -67,9 +67,9 @@ def check_clusters(n_clusters: int, n_rows: int) -> None:
 
 
 def fit(
-    table: LargeTable, n_clusters: int, method: str, seed: int, tell: Tell
+    table: LargeTable, n_clusters: int, method: str, seed: int, tell: Progress
 ) -> LargeFitted:
-    """K-means, and what the method makes of it or finds beside it."""
+    """Run k-means, then the method, from k-means or beside it."""
     tell("k-means", 0, None)
     kmeans = _kmeans(table, n_clusters, seed, "k-means", tell)
     if _fit_is_interrupted(kmeans, table.rows.X, None):
@@ -109,7 +109,7 @@ def _kmeans(
     n_clusters: int,
     seed: int,
     stage: str,
-    tell: Tell,
+    tell: Progress,
     centers: Any = "free",
 ) -> RawlsianKMeans:
     return RawlsianKMeans(
@@ -121,8 +121,8 @@ def _kmeans(
     )
 
 
-def _telling(stage: str, tell: Tell) -> Callable[[Any], object]:
-    """What is shown of a search on a sample, and of passes over all rows."""
+def _telling(stage: str, tell: Progress) -> Callable[[Any], object]:
+    """Return a callback that shows runs of a search and passes over all rows."""
 
     def show(step: Any) -> None:
         if isinstance(step, PassStep):
@@ -142,9 +142,14 @@ def _fit_is_interrupted(kmeans: RawlsianKMeans, X: Any, groups: Any) -> bool:
 
 
 def _searched(
-    table: LargeTable, start: Any, n_clusters: int, method: str, seed: int, tell: Tell
+    table: LargeTable,
+    start: Any,
+    n_clusters: int,
+    method: str,
+    seed: int,
+    tell: Progress,
 ) -> _After:
-    """What a search beside k-means finds, numbered so that few rows seem to move."""
+    """Search beside k-means; number clusters so that few rows seem to move."""
     centers = method.removeprefix("kmeans-")
     fair = _kmeans(table, n_clusters, seed, method, tell, centers)
     is_interrupted = _fit_is_interrupted(fair, table.rows.X, table.rows.groups)
@@ -169,7 +174,7 @@ def _searched(
     )
 
 
-def _walked(table: LargeTable, start: Any, method: str, tell: Tell) -> _After:
+def _walked(table: LargeTable, start: Any, method: str, tell: Progress) -> _After:
     found = traverse(
         table.rows.X, start, table.rows.groups, operator=method,
         max_distance=table.encoding.max_distance, callback=_telling(method, tell),
@@ -192,7 +197,7 @@ def _walked(table: LargeTable, start: Any, method: str, tell: Tell) -> _After:
 def _in_common(
     table: LargeTable, labels: Any, others: Any, n_clusters: int
 ) -> NDArray[np.int64]:
-    """How many rows each cluster has in common with each of the others."""
+    """Count the rows that each cluster has in common with each of the others."""
     blocks = as_blocks(table.rows.X)
     assert blocks is not None
     columns = [blocks.columns_of(each, "labels") for each in (labels, others)]

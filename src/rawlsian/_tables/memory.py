@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rawlsian._core.problem import Problem
 from rawlsian._tables import analysis
-from rawlsian._tables.analysis import Candidate, Fitted, Outcome, Tell, TradeOff
+from rawlsian._tables.analysis import Candidate, Fitted, Outcome, Progress, TradeOff
 from rawlsian._tables.columns import Used, as_category, find
 from rawlsian._tables.facts import Facts, Passes, Reason
 from rawlsian._tables.model import Model
@@ -86,17 +86,19 @@ class MemoryTable:
             self.prepared.remarks,
         )
 
-    def fit(self, numbers: range, method: str, seed: int, tell: Tell) -> FoundClusters:
+    def fit(
+        self, numbers: range, method: str, seed: int, progress: Progress
+    ) -> FoundClusters:
         """Run k-means, then the method, with one number of clusters or the best."""
         problem = self.problem
         analysis.check_clusters(numbers[-1], problem)
         candidates: list[Candidate] = []
         if len(numbers) > 1:
-            candidates, before = analysis.try_range(problem, numbers, seed, tell)
+            candidates, before = analysis.try_range(problem, numbers, seed, progress)
         else:
-            tell("k-means", 0, None)
+            progress("k-means", 0, None)
             before = analysis.plain(problem, numbers[0], seed)
-        fitted = analysis.fit(problem, before, method, seed, tell)
+        fitted = analysis.fit(problem, before, method, seed, progress)
         prepared, identifier = self.prepared, self.identifier
         after = fitted.after
         model = Model(
@@ -111,12 +113,12 @@ class MemoryTable:
             FitInMemory(self, fitted, seed),
         )  # fmt: skip
 
-    def audit(self, seed: int, tell: Tell) -> FoundAudit:
+    def audit(self, seed: int, progress: Progress) -> FoundAudit:
         """Audit the column of clusters."""
         assert self.clusters is not None
         problem = self.problem
         names, codes = clusters_of(self.clusters, self.prepared.rows)
-        tell("auditing", 0, None)
+        progress("auditing", 0, None)
         result = audit(
             problem.X,
             codes,

@@ -1,4 +1,4 @@
-"""The methods that a table can be fitted with, and what each does, in a sentence."""
+"""Methods of a fit, each with its estimator and a sentence."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class Method(NamedTuple):
     Attributes
     ----------
     sentence : str
-        What it does, for people.
+        Describes it on a page.
     solver : callable or None
         Makes an estimator of the number of clusters; None where the method is an
         operator that walks on from k-means.
     has_free_centers : bool
-        Whether centers may lie anywhere, and everyone is with the nearest.
+        True if centers may lie anywhere, and everyone is with the nearest.
     """
 
     sentence: str

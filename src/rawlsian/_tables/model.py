@@ -1,4 +1,4 @@
-"""A fitted clustering as a file that cannot run anything: JSON."""
+"""Models: encoding and centers, saved as JSON, which cannot run anything."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LARGEST_CENTER = 1e100
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """What is needed to give new rows their nearest center.
+    """Encoding and centers, to give new rows their nearest center.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Model:
     max_distance : float
         The utility of a perfect fit.
     method : str
-        How it was fitted.
+        Method of the fit.
     identifier : str or None
         The column that named the rows of that table.
     """
@@ -66,7 +66,7 @@ class Model:
         write_text(path, text + "\n")
 
     def columns_of(self, table: Table) -> list[Used]:
-        """The columns that it needs, as it needs them."""
+        """Return the columns of its features, as numbers or categories."""
         columns = []
         for feature in self.features:
             column = table.columns.get(feature.name)
@@ -80,7 +80,7 @@ class Model:
         return columns
 
     def unknown_levels(self, columns: list[Used]) -> dict[str, list[str]]:
-        """Levels of categories that were not there when it was fitted."""
+        """Return the levels of each category that the fit had not seen."""
         unknown = {}
         for feature, column in zip(self.features, columns, strict=True):
             if feature.levels is not None:

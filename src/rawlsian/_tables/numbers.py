@@ -1,4 +1,4 @@
-"""Which texts are numbers: one answer for reading, sorting out and writing."""
+"""Recognise texts that are numbers: one rule for reading, classifying and writing."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ LEADING_ZERO = r"[+-]?0[0-9]+"
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is a number."""
+    """Return True if a text is a number."""
     return re.fullmatch(NUMBER, text) is not None
 
 
 def match(texts: Any, pattern: str) -> NDArray[np.bool_]:
-    """Which texts of an Arrow array match the whole pattern."""
+    """Return a mask of the texts of an Arrow array that match the whole pattern."""
     found = pc.match_substring_regex(texts, f"^(?:{pattern})$")
     matches: NDArray[np.bool_] = found.to_numpy(zero_copy_only=False)
     return matches

@@ -28,9 +28,9 @@ SAMPLED = (
 )
 INTERVAL = (
     "The interval of how far a group is behind resamples the people of each group, "
-    "with the clusters held fixed: it tells how much that owes to who happens to be in "
-    "the table. With more than two groups it is wide enough for all pairs of groups at "
-    "once."
+    "with the clusters held fixed: it shows how much that owes to who happens to be "
+    "in the table. With more than two groups it is wide enough for all pairs of "
+    "groups at once."
 )
 
 

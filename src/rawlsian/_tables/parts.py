@@ -25,7 +25,7 @@ from rawlsian._tables.read import (
     kind_of,
 )
 
-# Rows by which columns are told apart, the first of every part, together.
+# Rows by which columns are classified: the first of every part, together.
 ROWS_LOOKED_AT = 50_000
 # Rows that are read and encoded at a time.
 PIECE_ROWS = 100_000
@@ -61,7 +61,7 @@ class Piece(NamedTuple):
     part : int
         The place of the part.
     path, file : str
-        What the user calls it, and where it is for workers that run elsewhere.
+        Its path as the user gave it, and in full for workers that run elsewhere.
     row_groups : list of int
         The row groups that are read.
     skipped, n_rows : int
@@ -98,7 +98,7 @@ class Piece(NamedTuple):
         }
 
     def name_row(self, place: int) -> str:
-        """What a user calls a row."""
+        """Name a row for the user."""
         return f"row {self.first + place + 1} of {self.path!r}"
 
 
@@ -119,7 +119,7 @@ class Parts(NamedTuple):
 
     @property
     def is_all_looked_at(self) -> bool:
-        """Whether the first rows are all that there are."""
+        """True if the first rows are all rows."""
         return self.first_rows.n_rows == self.n_rows
 
     def pieces(self) -> list[Piece]:
@@ -141,7 +141,7 @@ class Parts(NamedTuple):
 
 
 def is_in_parts(source: str) -> bool:
-    """Whether a folder or a pattern is named, and not a file or standard input."""
+    """Return True for a folder or a pattern, False for a file or standard input."""
     if source == STANDARD_INPUT or Path(source).is_file():
         return False
     return Path(source).is_dir() or has_magic(source)
@@ -202,7 +202,7 @@ class _RowsOfParts(NamedTuple):
 
 
 def _look_into(path: str, n_rows: int) -> tuple[Part, pa.Table]:
-    """What a part is, and its first rows."""
+    """Return a part and its first rows."""
     try:
         with open(path, "rb") as stream:
             is_parquet = stream.read(4) == b"PAR1"

@@ -1,4 +1,4 @@
-"""New rows and the nearest center of a model."""
+"""Place new rows with the nearest center of a model."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from rawlsian._tables.prepare import (
 from rawlsian._tables.read import Column, Table
 
 
-class Predicted(NamedTuple):
-    """Which rows have which cluster, and why the others have none.
+class Placement(NamedTuple):
+    """Clusters of the rows that have one, and why the others have none.
 
     ``utilities`` are name, size and mean utility of each group, None where the table
     does not have the sensitive columns.
@@ -36,7 +36,7 @@ class Predicted(NamedTuple):
 
 def predict(
     model: Model, table: Table, when_missing: str, when_unknown: str
-) -> Predicted:
+) -> Placement:
     """The nearest center of each row that the model can place."""
     columns = model.columns_of(table)
     lacks = {
@@ -53,7 +53,7 @@ def predict(
     kept = [column._replace(codes=column.codes[rows]) for column in columns]
     labels, distances = nearest(encode(model.features, kept), model.centers)
     utilities = _utilities(model, table, rows, distances)
-    return Predicted(rows, labels, left_out, utilities)
+    return Placement(rows, labels, left_out, utilities)
 
 
 def _refuse_missing(lacks: dict[str, NDArray[np.bool_]], n_rows: int) -> None:
@@ -70,7 +70,7 @@ def _refuse_missing(lacks: dict[str, NDArray[np.bool_]], n_rows: int) -> None:
 def _unknown(
     model: Model, columns: list[Used], when: str
 ) -> dict[str, NDArray[np.bool_]]:
-    """Which rows have levels that the model has not seen, if they are left out."""
+    """Return masks of rows with levels that the model has not seen, to leave out."""
     unknown = model.unknown_levels(columns)
     if not unknown or when == "ignore":
         return {}
@@ -96,7 +96,7 @@ def _utilities(
     rows: NDArray[np.int64],
     distances: NDArray[np.float64],
 ) -> list[tuple[str, int, float]] | None:
-    """How well each group is served, if the table tells who is in which."""
+    """Return utilities of each group, if the table has the sensitive columns."""
     if not all(name in table.columns for name in model.sensitive):
         return None
     sensitive = [as_category(table.columns[name]) for name in model.sensitive]

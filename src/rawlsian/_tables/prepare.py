@@ -1,4 +1,4 @@
-"""From the columns of a table to numbers: rows without values, encoding, groups."""
+"""Prepare a table in memory: missing values, encoding, groups, remarks."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Prepared:
     unused : list of Unused
         The columns that are not clustered on.
     remarks : list of str
-        What the user should know.
+        Sentences worth knowing.
     """
 
     X: NDArray[np.float64]
@@ -107,7 +107,7 @@ class Prepared:
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:
-        """What the columns of X stand for."""
+        """Meaning of the columns of X."""
         return tuple(each for feature in self.features for each in feature.attributes)
 
 
@@ -136,8 +136,8 @@ def prepare(
     )
 
 
-class Kept(NamedTuple):
-    """The rows that can be clustered: where they are, and their columns."""
+class CompleteRows(NamedTuple):
+    """Rows that can be clustered: positions and columns."""
 
     rows: NDArray[np.int64]
     left_out: LeftOut
@@ -152,7 +152,7 @@ def keep_complete(
     labels: Used | None,
     when_missing: str,
     n_rows: int,
-) -> Kept:
+) -> CompleteRows:
     """Leave out rows that lack a value, or make a level of that."""
     needed = [labels] if labels is not None else []
     if when_missing == "category":
@@ -162,7 +162,7 @@ def keep_complete(
     rows, left_out = complete_rows(
         {f"missing: {column.name}": column.is_missing for column in needed}, n_rows
     )
-    return Kept(
+    return CompleteRows(
         rows,
         left_out,
         [_at(column, rows) for column in used],
@@ -330,7 +330,7 @@ def check_number_of_clusters(name: str, n_clusters: int) -> None:
     if n_clusters > MOST_CLUSTERS:
         raise TableError(
             f"--labels {name!r} has {n_clusters:,} different values, too many for "
-            "clusters; name the column that tells each row's cluster."
+            "clusters; name the column with each row's cluster."
         )
 
 
@@ -358,10 +358,10 @@ def natural(text: str) -> tuple[bool, float, str]:
 def remarks_on_columns(
     features: Sequence[Feature], n_missing: dict[str, int], fill: str
 ) -> list[str]:
-    """What is worth a warning: numbers that stand at a ``fill``, older clusters."""
+    """Return remarks on numbers that stand at a ``fill``, and on older clusters."""
     remarks = [
         f"{feature.name!r}: missing values ({n_missing[feature.name]:,}) stand at "
-        f"{fill}, and a column of its own tells that they are missing: it counts twice."
+        f"{fill}, and a column of its own marks them: the column counts twice."
         for feature in features
         if feature.fill is not None
     ]
@@ -375,7 +375,7 @@ def remarks_on_columns(
 
 
 def remarks_on_groups(names: Sequence[str], counts: NDArray[Any]) -> list[str]:
-    """The same: one group, few people."""
+    """Return remarks on a single group, and on groups of few people."""
     remarks = []
     if len(names) == 1:
         remarks.append(

@@ -32,7 +32,7 @@ MISSING_TEXTS = frozenset(
 
 
 def in_table(place: int) -> str:
-    """What a row is called, counted from 1 below the header."""
+    """Name a row, counted from 1 below the header."""
     return f"row {place + 1}"
 
 
@@ -48,9 +48,9 @@ class Column(NamedTuple):
     codes : ndarray of shape (n_rows,)
         The position of each row's value in ``levels``; -1 where it is missing.
     stored_as : {"text", "number", "date", "other"}
-        What the file says that it is; all of a text file is text.
+        Type in the file; all of a text file is text.
     name_row : callable
-        What the row at a position is called.
+        Names the row at a position.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Column(NamedTuple):
         return texts
 
     def first_row(self, place: int) -> str:
-        """What the first row that has that level is called."""
+        """Name the first row that has that level."""
         return self.name_row(int(np.argmax(self.codes == place)))
 
 
@@ -182,7 +182,7 @@ def from_arrow(name: str, values: pa.ChunkedArray, missing: frozenset[str]) -> C
 
 
 def kind_of(arrow_type: pa.DataType) -> str:
-    """What a column of that type holds: text, number, date or other."""
+    """Return the kind of an Arrow type: text, number, date or other."""
     kind, types = arrow_type, pa.types
     if types.is_dictionary(kind):
         kind = kind.value_type
@@ -326,7 +326,7 @@ def _guess_delimiter(head: str) -> str:
     best = max(DELIMITERS, key=columns)
     if columns(best) > 1:
         return best
-    # Rows differ: the header decides, and the rows that do not fit it are told.
+    # Rows differ: the header decides, and rows that do not fit it raise.
     return max(DELIMITERS, key=lines[0].count)
 
 
@@ -404,7 +404,7 @@ def _refuse_open_quote(content: bytes, encoded: pa.Table, source: str) -> None:
     if last and "\n" in last and not content.rstrip().endswith(b'"'):
         raise TableError(
             f"{_named(source)} has a quote in row {encoded.num_rows} that is never "
-            "closed, so that the rows after it cannot be told; mend that row."
+            "closed, so that the rows after it cannot be read; mend that row."
         )
 
 

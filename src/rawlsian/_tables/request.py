@@ -156,7 +156,7 @@ class TableRequest(NamedTuple):
 
     @property
     def is_in_parts(self) -> bool:
-        """Whether rows are never all in memory."""
+        """True if rows are never all in memory."""
         return self.engine != "memory"
 
     def refuse(self, option: str, instead: str) -> WrongUseError:

@@ -89,7 +89,7 @@ class TableFit(_WithLabels):
 
     @property
     def is_interrupted(self) -> bool:
-        """Whether Ctrl-C stopped it; the clusters are then those reached so far."""
+        """True if Ctrl-C stopped it; the clusters are then those reached so far."""
         return self.outcome.is_interrupted
 
     @property
@@ -190,7 +190,7 @@ class TableFit(_WithLabels):
 
     @property
     def _has_trade_off(self) -> bool:
-        """Whether the trade-off was asked for, and not stopped before."""
+        """True if the trade-off was asked for, and the fit not interrupted."""
         asked = (self._outputs.frontier, self._outputs.page)
         return any(asked) and not self.is_interrupted
 

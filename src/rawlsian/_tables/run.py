@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from rawlsian._support.files import write_text
 from rawlsian._tables import large
-from rawlsian._tables.analysis import Tell
+from rawlsian._tables.analysis import Progress
 from rawlsian._tables.errors import WrongUseError, noting
 from rawlsian._tables.facts import Reason
 from rawlsian._tables.in_parts import PartsTable, open_in_parts
@@ -34,14 +34,14 @@ from rawlsian.report import page_html
 
 @contextmanager
 def opened(
-    request: TableRequest, outputs: Outputs, may_replace: bool, tell: Tell
+    request: TableRequest, outputs: Outputs, may_replace: bool, progress: Progress
 ) -> Iterator[MemoryTable | PartsTable]:
     """Check what is to be written, then read the table."""
     files = request.source.files(request.engine)
     outputs.check(files, request.is_in_parts, may_replace)
-    tell("reading", 0, None)
+    progress("reading", 0, None)
     if request.is_in_parts:
-        with open_in_parts(request, files, tell) as table:
+        with open_in_parts(request, files, progress) as table:
             yield table
     else:
         yield MemoryTable.read(request)
@@ -88,15 +88,15 @@ def fit(
     options: FitOptions,
     outputs: Outputs,
     may_replace: bool,
-    tell: Tell,
+    progress: Progress,
 ) -> TableFit:
     """Cluster a table, and write what is asked for, the quickest first."""
     if request.is_in_parts:
         options.check_parts(request, outputs)
     written: list[str] = []
-    with noting(written), opened(request, outputs, may_replace, tell) as table:
-        found = table.fit(*options, tell)
-        for path in _write(found, outputs, may_replace, tell):
+    with noting(written), opened(request, outputs, may_replace, progress) as table:
+        found = table.fit(*options, progress)
+        for path in _write(found, outputs, may_replace, progress):
             written.append(path)
         labels = found.labels.readable(outputs.labels)
         return TableFit(
@@ -106,11 +106,11 @@ def fit(
 
 
 def _write(
-    found: FoundClusters, outputs: Outputs, may_replace: bool, tell: Tell
+    found: FoundClusters, outputs: Outputs, may_replace: bool, progress: Progress
 ) -> Iterator[str]:
     """Write one file after the other; yield each path when it is there."""
     if outputs.labels is not None:
-        tell("writing labels", 0, None)
+        progress("writing labels", 0, None)
         found.labels.save(outputs.labels, may_replace)
         yield outputs.labels
     if outputs.model is not None:
@@ -120,16 +120,16 @@ def _write(
     asked = outputs.frontier is not None or outputs.page is not None
     if fitted is None or not asked or found.outcome.is_interrupted:
         return
-    tell("searching the trade-off", 0, None)
+    progress("searching the trade-off", 0, None)
     points = fitted.trade_off.labels
     if outputs.frontier is not None:
         columns = {f"point_{j}": labels for j, labels in enumerate(points)}
         found.labels.write(outputs.frontier, columns)
         yield outputs.frontier
     if outputs.page is not None:
-        tell("k-means from many starts", 0, None)
+        progress("k-means from many starts", 0, None)
         _ = fitted.cloud
-        tell("writing the page", 0, None)
+        progress("writing the page", 0, None)
         write_text(outputs.page, page_html(fit_page(fitted)))
         yield outputs.page
 
@@ -138,19 +138,23 @@ def _write(
 
 
 def audit(
-    request: TableRequest, seed: int, outputs: Outputs, may_replace: bool, tell: Tell
+    request: TableRequest,
+    seed: int,
+    outputs: Outputs,
+    may_replace: bool,
+    progress: Progress,
 ) -> TableAudit:
     """Audit the clusters of a table, and write a page if it is asked for."""
     if request.is_in_parts and outputs.page is not None:
         raise request.refuse("--report", "--json works")
-    with opened(request, outputs, may_replace, tell) as table:
-        found = table.audit(seed, tell)
+    with opened(request, outputs, may_replace, progress) as table:
+        found = table.audit(seed, progress)
         result = TableAudit(
             table.facts, found.audit, found.clusters, (), found.in_memory
         )
     if outputs.page is None:
         return result
-    tell("writing the page", 0, None)
+    progress("writing the page", 0, None)
     write_text(outputs.page, result.page())
     return replace(result, written=(outputs.page,))
 
@@ -159,7 +163,7 @@ def audit(
 
 
 class PredictOptions(NamedTuple):
-    """What becomes of rows that lack values, or have levels the model has not seen."""
+    """Identifier, and how rows with missing values or unknown levels are treated."""
 
     identifier: str | None
     when_missing: str
@@ -177,7 +181,7 @@ def predict(
     options: PredictOptions,
     out: str | None,
     may_replace: bool,
-    tell: Tell,
+    progress: Progress,
 ) -> TablePrediction:
     """Give each row of a table the nearest cluster of a model."""
     options.check()
@@ -190,9 +194,9 @@ def predict(
         inputs = [model, *inputs]
     Outputs(labels=out).check(inputs, False, may_replace)
     loaded = load_model(model) if isinstance(model, str) else model
-    tell("reading", 0, None)
+    progress("reading", 0, None)
     table = source.read()
-    tell("predicting", 0, None)
+    progress("predicting", 0, None)
     found = predict_rows(loaded, table, options.when_missing, options.when_unknown)
     named = identifier_of(loaded, table, options.identifier)
     labels = MemoryLabels(table.n_rows, named, found.rows, found.left_out, found.labels)

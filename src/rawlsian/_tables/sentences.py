@@ -1,4 +1,4 @@
-"""Sentences on what a fit changed, and on what an audit found."""
+"""Sentences on the changes of a fit and the findings of an audit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOTEWORTHY = 1e-4
 
 
 def fit_summary(outcome: Outcome) -> tuple[str, str]:
-    """What changed, in two sentences."""
+    """Return two sentences on what changed."""
     names, before, after = outcome.group_names, outcome.before, outcome.after
     lowest, lowest_after = before.utilities.min(), after.utilities.min()
     distance = outcome.max_distance - lowest
@@ -45,7 +45,7 @@ def fit_summary(outcome: Outcome) -> tuple[str, str]:
 
 
 def _worst(utilities: NDArray[np.float64], names: NDArray[Any]) -> str:
-    """The group of the lowest utility, or all that are level with it as it is told."""
+    """Name the group of the lowest utility, and those level with it to four digits."""
     level = [
         name
         for name, utility in zip(names, utilities, strict=True)
@@ -70,7 +70,7 @@ def better_point(outcome: Outcome, frontier: Frontier) -> str | None:
 
 
 def audit_summary(audit: Audit) -> tuple[str, str]:
-    """What was found, in two sentences."""
+    """Return two sentences on what was found."""
     names = audit.groups
     worst, best = int(audit.utilities.argmin()), int(audit.utilities.argmax())
     if len(names) == 1:
@@ -111,7 +111,7 @@ def behind_best(audit: Audit) -> list[str]:
 
 
 def has_interval(audit: Audit, g: int) -> bool:
-    """Whether there are enough people in a group, and in the best served."""
+    """Return True if a group and the best served have enough people."""
     best = int(audit.utilities.argmax())
     return bool(min(audit.sizes[g], audit.sizes[best]) >= FEW_PEOPLE)
 

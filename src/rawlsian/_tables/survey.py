@@ -1,4 +1,4 @@
-"""What is learnt of a table in parts: from its first rows, then in one pass over all.
+"""Survey of a table in parts: its first rows, then one pass over all rows.
 
 The first rows decide what each column is. The pass finds its lowest and highest number
 or all of its levels, and which groups and clusters there are.
@@ -33,7 +33,7 @@ from rawlsian._tables.errors import TableError
 from rawlsian._tables.numbers import is_number
 from rawlsian._tables.parts import Parts, Piece
 from rawlsian._tables.prepare import (
-    Kept,
+    CompleteRows,
     check_any_left,
     check_any_varies,
     check_number_of_clusters,
@@ -56,7 +56,7 @@ FILL = "the median of the rows that were looked at first"
 
 
 class Plan(NamedTuple):
-    """What to read of every piece, and how.
+    """Columns to read of every piece, and how.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Plan(NamedTuple):
     labels : str or None
         The column of clusters, of an audit.
     when_missing : {"error", "drop", "category"}
-        What becomes of rows with missing values.
+        How rows with missing values are treated.
     missing_texts : frozenset of str
         Texts that mean missing.
     """
@@ -85,15 +85,15 @@ class Plan(NamedTuple):
         return list(dict.fromkeys([*self.kinds, *self.sensitive, *labels]))
 
 
-class Decided(NamedTuple):
-    """What the first rows decide.
+class ColumnChoice(NamedTuple):
+    """Columns to read, as the first rows decide.
 
     Attributes
     ----------
     plan : Plan
-        What to read.
+        Columns to read.
     medians : dict of str to float
-        Of the columns of numbers, what stands for a missing one.
+        Number that stands for a missing one, of each column of numbers.
     unused : list of Unused
         Columns that are not clustered on.
     identifier : str or None
@@ -106,9 +106,9 @@ class Decided(NamedTuple):
     identifier: str | None
 
 
-def decide(
+def choose_columns(
     parts: Parts, roles: Roles, when_missing: str, missing_texts: frozenset[str]
-) -> Decided:
+) -> ColumnChoice:
     """Sort out the columns by the first rows; every part must have those needed."""
     table = parts.first_rows
     check_roles(table, roles)
@@ -136,7 +136,7 @@ def decide(
     noticed = (each.name for each in unused if each.is_identifier)
     everywhere = (name for name in noticed if parts.lacking(name) is None)
     identifier = roles.identifier or next(everywhere, None)
-    return Decided(plan, medians, unused, identifier)
+    return ColumnChoice(plan, medians, unused, identifier)
 
 
 def _without_counts(
@@ -172,7 +172,7 @@ def _counts(parts: Parts, name: str) -> bool:
 # --- One pass over all rows ----------------------------------------------------------
 
 
-def read_rows(piece: Piece, plan: Plan) -> tuple[Kept, dict[str, int]]:
+def read_rows(piece: Piece, plan: Plan) -> tuple[CompleteRows, dict[str, int]]:
     """The rows of a piece that can be clustered; missing values of each column."""
     columns = piece.columns(plan.names, plan.missing_texts)
     used = [_as(columns[name], kind) for name, kind in plan.kinds.items()]
@@ -193,7 +193,7 @@ def _as(column: Column, kind: Kind) -> Used:
 
 
 def _refuse_missing_as_text(column: Used, piece: Piece) -> None:
-    """Another part may have missing values, which could not be told from the text."""
+    """Raise, as missing values of another part would look the same as the text."""
     if MISSING in column.levels:
         raise TableError(
             f"column {column.name!r} of {piece.path!r} has the text {MISSING!r}, which "
@@ -201,8 +201,8 @@ def _refuse_missing_as_text(column: Used, piece: Piece) -> None:
         )
 
 
-class Learnt(NamedTuple):
-    """What a piece tells.
+class PieceSummary(NamedTuple):
+    """Summary of a piece.
 
     Attributes
     ----------
@@ -229,7 +229,7 @@ class Learnt(NamedTuple):
     left_out: list[tuple[str, int, int]]
 
 
-def survey_piece(piece: Piece, plan: Plan) -> Learnt:
+def survey_piece(piece: Piece, plan: Plan) -> PieceSummary:
     """Look at all rows of a piece."""
     kept, n_missing = read_rows(piece, plan)
     values, codes = combinations(kept.sensitive)
@@ -237,7 +237,7 @@ def survey_piece(piece: Piece, plan: Plan) -> Learnt:
     clusters = set[str]()
     if kept.labels is not None:
         clusters.update(kept.labels.levels[np.unique(kept.labels.codes)])
-    return Learnt(
+    return PieceSummary(
         len(kept.rows),
         [_in_few_rows(column) for column in kept.used],
         Counter(dict(zip(values, counts, strict=True))),
@@ -266,7 +266,7 @@ def _in_few_rows(*columns: Used) -> Used:
 
 @dataclass(eq=False)
 class Survey:
-    """What all pieces tell together.
+    """Summaries of all pieces together.
 
     Attributes
     ----------
@@ -291,21 +291,21 @@ class Survey:
     n_missing: Counter[str] = field(default_factory=Counter)
     left_out: dict[str, LeftOutRows] = field(default_factory=dict)
 
-    def add(self, piece: Piece, learnt: Learnt, said: Sequence[str]) -> None:
-        """Take in what a piece tells; ``said`` may have any number of levels."""
-        self.lengths.append(learnt.n_kept)
-        before = self.used or learnt.used
+    def add(self, piece: Piece, summary: PieceSummary, said: Sequence[str]) -> None:
+        """Add a piece; columns in ``said`` may have any number of levels."""
+        self.lengths.append(summary.n_kept)
+        before = self.used or summary.used
         self.used = [
-            _in_few_rows(*pair) for pair in zip(before, learnt.used, strict=True)
+            _in_few_rows(*pair) for pair in zip(before, summary.used, strict=True)
         ]
         for column in self.used:
             if column.kind == "category" and column.name not in said:
                 _check_levels(column, piece)
-        self.groups += learnt.groups
+        self.groups += summary.groups
         check_number_of_groups(len(self.groups))
-        self.clusters |= learnt.clusters
-        self.n_missing.update(learnt.n_missing)
-        for reason, n_rows, first in learnt.left_out:
+        self.clusters |= summary.clusters
+        self.n_missing.update(summary.n_missing)
+        for reason, n_rows, first in summary.left_out:
             seen = self.left_out.get(reason)
             if seen is None:
                 seen = LeftOutRows(0, piece.part, piece.first + first, piece.path)
@@ -337,7 +337,7 @@ class Encoding(NamedTuple):
     Attributes
     ----------
     plan : Plan
-        What is read.
+        Columns to read.
     features : list of Feature
         How columns are encoded.
     groups : list of tuples of str
@@ -366,27 +366,27 @@ class Encoding(NamedTuple):
 
     @property
     def group_names(self) -> list[str]:
-        """What the groups are called."""
+        """Names of the groups."""
         return [name_of_group(values) for values in self.groups]
 
 
 def survey(
     pieces: Sequence[Piece],
-    learnt: Iterable[Learnt],
+    summaries: Iterable[PieceSummary],
     roles: Roles,
-    tell: Callable[[int], object],
+    progress: Callable[[int], object],
 ) -> Survey:
-    """Put together what the pieces tell, in their order."""
+    """Put the summaries of the pieces together, in their order."""
     found = Survey()
-    for done, (piece, each) in enumerate(zip(pieces, learnt, strict=True), start=1):
+    for done, (piece, each) in enumerate(zip(pieces, summaries, strict=True), start=1):
         found.add(piece, each, roles.categorical)
-        tell(done)
+        progress(done)
     return found
 
 
-def encoding_of(found: Survey, decided: Decided, n_rows: int) -> Encoding:
+def encoding_of(found: Survey, choice: ColumnChoice, n_rows: int) -> Encoding:
     """How to encode all rows, if they can be clustered."""
-    plan = decided.plan
+    plan = choice.plan
     if plan.when_missing == "error" and found.left_out:
         raise _missing(found, plan, n_rows)
     check_any_left(sum(found.lengths))
@@ -394,7 +394,7 @@ def encoding_of(found: Survey, decided: Decided, n_rows: int) -> Encoding:
         levels = {values[j] for values in found.groups}
         if all(map(is_number, levels)):
             check_group_numbers(name, len(levels))
-    features = [_learn(column, decided.medians) for column in found.used]
+    features = [_learn(column, choice.medians) for column in found.used]
     check_any_varies(features)
     groups = sorted(found.groups)
     sizes = np.array([found.groups[values] for values in groups], np.float64)
@@ -428,7 +428,7 @@ def _missing(found: Survey, plan: Plan, n_rows: int) -> TableError:
 
 
 def remarks_of(found: Survey, encoding: Encoding, parts: Parts) -> list[str]:
-    """What the user should know."""
+    """Return remarks on columns, groups and the first rows."""
     remarks = [
         *remarks_on_columns(encoding.features, found.n_missing, FILL),
         *remarks_on_groups(encoding.group_names, encoding.group_sizes),

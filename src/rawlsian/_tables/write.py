@@ -1,4 +1,4 @@
-"""Write which row is in which cluster."""
+"""Label files: the cluster of each row, as CSV, TSV or Parquet."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def _write_text(path: Path, table: pa.Table, delimiter: str) -> None:
 
 
 def _needs_quotes(table: pa.Table, delimiter: str) -> bool:
-    """Whether a text has what would end a cell; pyarrow quotes all texts or none."""
+    """Return True if a text could end a cell; pyarrow quotes all texts or none."""
     special = "|".join(map(re.escape, (delimiter, '"', "\n", "\r")))
     return any(
         pc.any(pc.match_substring_regex(column, special)).as_py()

@@ -39,7 +39,7 @@ def audit(
         typer.Option(
             "--labels",
             metavar="COL",
-            help="Column that tells each row's cluster.",
+            help="Column with each row's cluster.",
             show_default=False,
         ),
     ],
@@ -60,7 +60,7 @@ def audit(
     force: ForceOption = False,
     debug: DebugOption = False,
 ) -> None:
-    """Tell how well clusters, from wherever they came, serve each group.
+    """Report how well clusters, from wherever they came, serve each group.
 
     Numbers and categories of the table are compared with the mean of each cluster;
     identifiers, dates and free text are named and left out.
@@ -68,7 +68,7 @@ def audit(
     Example: `rawlsian audit people.csv --sensitive sex --labels segment`
     """
     with one_line_errors(debug), Screen() as screen:
-        screen.tell("loading")
+        screen.show("loading")
         from rawlsian._tables.functions import audit_table
 
         result = audit_table(
@@ -76,6 +76,6 @@ def audit(
             categorical=categorical or (), numeric=numeric or (),
             use_sensitive=use_sensitive, id=identifier, missing=missing, na=na or (),
             delimiter=delimiter, encoding=encoding, engine=engine, scheduler=scheduler,
-            report=report, seed=seed, force=force, progress=screen.tell,
+            report=report, seed=seed, force=force, progress=screen.show,
         )  # fmt: skip
     print_result(result, as_json, debug)

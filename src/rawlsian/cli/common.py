@@ -1,4 +1,4 @@
-"""What the commands share: options, errors in one line, progress."""
+"""Options, one-line errors, progress and printing, shared by the commands."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ DelimiterOption = Annotated[
     typer.Option(
         "--delimiter",
         metavar="CHAR",
-        help="What separates columns; guessed if not given.",
+        help="Separator of columns; guessed if not given.",
     ),
 ]
 EncodingOption = Annotated[
@@ -209,7 +209,7 @@ def one_line_errors(debug: bool) -> Iterator[None]:
 
 
 def _forget_output() -> None:
-    """What is left of the output would fail again, when Python ends."""
+    """Drop buffered output, which would fail again when Python ends."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -218,7 +218,7 @@ def _forget_output() -> None:
 
 
 class Screen:
-    """A bar for what is being done, on standard error, gone when it is finished."""
+    """Progress bar on standard error, gone when the work is finished."""
 
     def __init__(self) -> None:
         console = Console(stderr=True)
@@ -242,8 +242,8 @@ class Screen:
     def __exit__(self, *exception: object) -> None:
         self.bars.stop()
 
-    def tell(self, stage: str, done: int = 0, total: int | None = None) -> None:
-        """Say what is being done, and how much of it is done."""
+    def show(self, stage: str, done: int = 0, total: int | None = None) -> None:
+        """Show the stage, and how much of it is done."""
         if stage != self.stage or self.task is None:
             if self.task is not None:
                 self.bars.remove_task(self.task)
@@ -265,7 +265,7 @@ def number_table(columns: Sequence[str], title: str | None = None) -> Table:
 
 
 class Printer:
-    """Standard output, where text of the user's is shown as it is."""
+    """Standard output, which shows the user's text as it is."""
 
     def __init__(self) -> None:
         self.console = Console(markup=False, emoji=False, highlight=False)

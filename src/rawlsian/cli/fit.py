@@ -104,7 +104,7 @@ def fit(
     --out labels.csv --report page.html`
     """
     with one_line_errors(debug), Screen() as screen:
-        screen.tell("loading")
+        screen.show("loading")
         from rawlsian._tables.functions import fit_table
 
         result = fit_table(
@@ -113,7 +113,7 @@ def fit(
             categorical=categorical or (), numeric=numeric or (),
             use_sensitive=use_sensitive, id=identifier, missing=missing, na=na or (),
             delimiter=delimiter, encoding=encoding, engine=engine, scheduler=scheduler,
-            seed=seed, force=force, progress=screen.tell,
+            seed=seed, force=force, progress=screen.show,
         )  # fmt: skip
     print_result(result, as_json, debug)
     if result.is_interrupted:

@@ -25,7 +25,7 @@ def predict(
         str,
         typer.Argument(
             metavar="MODEL",
-            help="What rawlsian fit --save wrote.",
+            help="Model that rawlsian fit --save wrote.",
             show_default=False,
         ),
     ],
@@ -72,12 +72,12 @@ def predict(
     Example: `rawlsian predict model.json new-people.csv --out labels.csv`
     """
     with one_line_errors(debug), Screen() as screen:
-        screen.tell("loading")
+        screen.show("loading")
         from rawlsian._tables.functions import predict_table
 
         result = predict_table(
             model, table, out=out, id=identifier, missing=missing, unknown=unknown,
             na=na or (), delimiter=delimiter, encoding=encoding, force=force,
-            progress=screen.tell,
+            progress=screen.show,
         )  # fmt: skip
     print_result(result, False, debug)

@@ -30,7 +30,7 @@ class UnitDistanceEncoder(TransformerMixin, BaseEstimator):
         columns of numbers as numbers. A list names the categories by position or by
         column name, for numbers that are codes; all others must then be numbers.
     handle_unknown : {"error", "ignore"}, default="error"
-        What to do with a level that was not there in ``fit``. "ignore" encodes it as
+        How to encode a level that was not there in ``fit``. "ignore" encodes it as
         all zeros, a squared distance of 1/2 from every known level.
 
     Attributes
@@ -250,7 +250,7 @@ def _rows_as_objects(X: Any) -> Any:
 
 
 def _is_numeric(column: NDArray[Any], name: str) -> bool:
-    """Whether a column holds numbers; text, booleans and the like are categories."""
+    """Return True if a column holds numbers; text and booleans are categories."""
     if column.dtype.kind in "iuf":
         return True
     if column.dtype.kind in "Mm":

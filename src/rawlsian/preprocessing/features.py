@@ -74,7 +74,7 @@ class Feature(NamedTuple):
 
     @property
     def may_be_missing(self) -> bool:
-        """Whether a missing value can be encoded."""
+        """True if a missing value can be encoded."""
         return self.fill is not None or MISSING in (self.levels or ())
 
     @property
