@@ -316,6 +316,12 @@ def test_what_a_table_in_parts_does_not_have_is_one_sentence(parts):
         ({"clusters": 0}, "--clusters must be a number such as 5"),
         ({"clusters": 2.5}, "--clusters must be a number such as 5"),
         ({"clusters": (4, 2)}, "--clusters must be a number such as 5"),
+        ({"clusters": ("2", "4")}, "--clusters must be a number such as 5"),
+        ({"clusters": (2, 3, 4)}, "--clusters must be a number such as 5"),
+        ({"clusters": None}, "--clusters must be a number such as 5"),
+        ({"sensitive": None}, "--sensitive must be a text or a list of texts"),
+        ({"drop": 5}, "--drop must be a text or a list of texts"),
+        ({"seed": "one"}, "--seed must be a number from 0"),
         ({"sensitive": []}, "--sensitive names no column"),
         ({"sensitive": "gender"}, "--sensitive names 'gender'"),
         ({"method": "magic"}, "--method must be one of rawls"),
@@ -365,6 +371,11 @@ def test_an_empty_frame_is_told():
 def test_a_model_that_is_not_there_is_told(tmp_path):
     with pytest.raises(WrongUseError, match=r"cannot read the model .*no such file"):
         predict_table(tmp_path / "model.json", people())
+
+
+def test_what_is_no_model_is_told():
+    with pytest.raises(WrongUseError, match="or the model of a TableFit, got TableFit"):
+        predict_table(fit_table(people(), **FIT), people())
 
 
 def test_without_pyarrow_one_sentence_says_so():

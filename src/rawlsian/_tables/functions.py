@@ -301,11 +301,10 @@ def predict_table(
     """
     _require_pyarrow()
     from rawlsian._tables import run
-    from rawlsian._tables.model import Model
-    from rawlsian._tables.request import TableSource, as_path
+    from rawlsian._tables.request import TableSource, as_model, as_path
 
     return run.predict(
-        model if isinstance(model, Model) else os.fspath(model),
+        as_model(model),
         TableSource.given(table, delimiter, encoding, na),
         run.PredictOptions(id, missing, unknown),
         as_path(out), force, progress or _silent,

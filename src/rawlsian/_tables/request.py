@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from rawlsian._tables.columns import Roles
 from rawlsian._tables.errors import WrongUseError
+from rawlsian._tables.model import Model
 from rawlsian._tables.parts import find_parts, is_in_parts
 from rawlsian._tables.read import (
     MISSING_TEXTS,
@@ -41,7 +42,9 @@ class TableSource(NamedTuple):
     ) -> TableSource:
         """Take a path, or a pandas, polars or pyarrow table."""
         if isinstance(table, (str, os.PathLike)):
-            return cls(os.fspath(table), None, delimiter, encoding, as_names(na))
+            return cls(
+                os.fspath(table), None, delimiter, encoding, as_names(na, "--na")
+            )
         if not any(hasattr(table, each) for each in FRAME_MARKS):
             raise WrongUseError(
                 "table must be the path of a file or a pandas, polars or pyarrow "
@@ -52,7 +55,7 @@ class TableSource(NamedTuple):
                 "--delimiter and --encoding are of text; a table in memory needs "
                 "neither."
             )
-        return cls(None, table, None, encoding, as_names(na))
+        return cls(None, table, None, encoding, as_names(na, "--na"))
 
     @property
     def name(self) -> str:
@@ -146,8 +149,9 @@ class TableRequest(NamedTuple):
         check_choice(missing, "--missing", MISSING)
         source = TableSource.given(table, delimiter, encoding, na)
         roles = Roles(
-            as_names(sensitive), labels, id, as_names(drop), as_names(categorical),
-            as_names(numeric), use_sensitive,
+            as_names(sensitive, "--sensitive"), labels, id, as_names(drop, "--drop"),
+            as_names(categorical, "--categorical"), as_names(numeric, "--numeric"),
+            use_sensitive,
         )  # fmt: skip
         if not roles.sensitive:
             raise WrongUseError("--sensitive names no column; name one at least.")
@@ -166,14 +170,30 @@ class TableRequest(NamedTuple):
         )
 
 
-def as_names(names: str | Iterable[str]) -> tuple[str, ...]:
+def as_names(names: str | Iterable[str], option: str) -> tuple[str, ...]:
     """Return one name, or several without repetition."""
-    return (names,) if isinstance(names, str) else tuple(dict.fromkeys(names))
+    if isinstance(names, str):
+        return (names,)
+    if not isinstance(names, Iterable):
+        raise WrongUseError(f"{option} must be a text or a list of texts, got {names}.")
+    return tuple(dict.fromkeys(names))
 
 
 def as_path(path: str | os.PathLike[str] | None) -> str | None:
     """Return a path as text."""
     return None if path is None else os.fspath(path)
+
+
+def as_model(model: Any) -> str | Model:
+    """Return a model, or its path as text."""
+    if isinstance(model, Model):
+        return model
+    if not isinstance(model, (str, os.PathLike)):
+        raise WrongUseError(
+            "model must be the path of a file that fit wrote with --save, or the model "
+            f"of a TableFit, got {type(model).__name__}."
+        )
+    return os.fspath(model)
 
 
 def check_choice(value: str, option: str, choices: Sequence[str]) -> None:
@@ -186,7 +206,7 @@ def check_choice(value: str, option: str, choices: Sequence[str]) -> None:
 
 def check_seed(seed: int) -> None:
     """Refuse seeds that NumPy does not take."""
-    if not 0 <= seed < 2**32:
+    if not hasattr(seed, "__index__") or not 0 <= seed < 2**32:
         raise WrongUseError(
             f"--seed must be a number from 0 to {2**32 - 1:,}, got {seed}."
         )
@@ -201,10 +221,10 @@ def numbers_of_clusters(clusters: int | str | range | tuple[int, int]) -> range:
         if re.fullmatch("[0-9]{1,9}(:[0-9]{1,9})?", clusters):
             low, _, high = clusters.partition(":")
             numbers = range(int(low), int(high or low) + 1)
-    elif isinstance(clusters, tuple) and len(clusters) == 2:
-        numbers = range(clusters[0], clusters[1] + 1)
-    elif hasattr(clusters, "__index__"):
-        numbers = range(index(clusters), index(clusters) + 1)
+    else:
+        ends = clusters if isinstance(clusters, tuple) else (clusters, clusters)
+        if len(ends) == 2 and all(hasattr(end, "__index__") for end in ends):
+            numbers = range(index(ends[0]), index(ends[1]) + 1)
     if not numbers or min(numbers) < 1:
         raise WrongUseError(
             "--clusters must be a number such as 5 or a range such as 2:12, got "
