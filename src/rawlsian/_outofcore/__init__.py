@@ -1,1 +1,1 @@
-"""The same problem for rows that do not fit into memory."""
+"""The problem out of core: statistics by block, a sample, passes over all rows."""

@@ -1,10 +1,11 @@
-"""One pass over a block of rows, compiled: who is nearest to what, and the sums.
+"""One pass over a block of rows, compiled: nearest centers, sums and moves.
 
 Letters are those of ``cluster_sums``: row i has group g and weight w, sits in cluster c
 and is read as x = X[i] - shift. X may be float32; every sum is of float64 numbers and
-keeps what each addition loses beside it (Knuth's two-sum), in an array of twice the
-length: ``[0]`` the sum, ``[1]`` what it lost. So a sum has about twice the digits of a
-float whatever the order, and hardly depends on how rows were cut into blocks.
+keeps the rounding error of each addition beside it (Knuth's two-sum), in an array of
+twice the length: ``[0]`` the sum, ``[1]`` the error. So a sum has about twice the
+digits of a float whatever the order, and hardly depends on how rows were cut into
+blocks.
 
 Numba's cache looks at the file of a function only, so that no compiled function of
 another file is called.
@@ -20,7 +21,7 @@ ROWS_A_TILE = 64
 
 @njit
 def add(total, lost, value):
-    """Total + value, and what is lost in total by that."""
+    """Return total + value, and the rounding error so far."""
     after = total + value
     grown = after - total
     return after, lost + ((total - (after - grown)) + (value - grown))
@@ -28,7 +29,7 @@ def add(total, lost, value):
 
 @njit
 def transpose(X, start, n_rows, tile):
-    """Rows from start as columns.  OUT: tile[:, :n_rows], the rest being zero."""
+    """Write rows from start as columns.  OUT: tile[:, :n_rows], the rest being zero."""
     for j in range(X.shape[1]):
         for r in range(n_rows):
             tile[j, r] = X[start + r, j]
@@ -38,7 +39,7 @@ def transpose(X, start, n_rows, tile):
 
 @njit
 def nearest_in_tile(tile, centers, offsets, scores, best, nearest):
-    """The center with the lowest |x - center|^2 + offset; ties go to the lower.
+    """Find the center with the lowest |x - center|^2 + offset; ties go to the lower.
 
     OUT: best, that number, and nearest; scores is room for it.
     """
@@ -76,13 +77,13 @@ def add_row(X, i, c, g, w, shift, members, counts, sums, squares):
 
 @njit
 def weight_of(weights, i):
-    """The weight of row i; one weight alone is that of every row."""
+    """Return the weight of row i; one weight alone is that of every row."""
     return weights[i] if weights.shape[0] > 1 else weights[0]
 
 
 @njit
 def nearest_rows(X, start, n_rows, centers, offsets, tile, scores, best, nearest):
-    """The nearest center of each set for some rows.  OUT: best, nearest, by set."""
+    """Find the nearest center in each set for some rows.  OUT: best, nearest."""
     transpose(X, start, n_rows, tile)
     for s in range(centers.shape[0]):
         nearest_in_tile(tile, centers[s], offsets[s], scores, best[s], nearest[s])
@@ -90,7 +91,7 @@ def nearest_rows(X, start, n_rows, centers, offsets, tile, scores, best, nearest
 
 @njit
 def room_for(centers):
-    """A tile, scores, best and nearest."""
+    """Return buffers: a tile, scores, best and nearest."""
     n_sets, _, n_features = centers.shape
     return (
         np.empty((n_features, ROWS_A_TILE)),
@@ -129,7 +130,7 @@ def assign_rows(
 
 @njit
 def label_rows(X, groups, centers, offsets, labels):
-    """The clusters that assign_rows puts rows in.  OUT: labels."""
+    """Label rows as assign_rows places them.  OUT: labels."""
     tile, scores, best, nearest = room_for(centers)
     n_sets = centers.shape[0]
     for start in range(0, X.shape[0], ROWS_A_TILE):
@@ -156,7 +157,7 @@ def add_rows(X, groups, weights, labels, shift, members, counts, sums, squares):
 
 @njit
 def look_at(X, lowest, highest):
-    """Row and column of the first number that is not finite, or (-1, -1).
+    """Return row and column of the first number that is not finite, or (-1, -1).
 
     OUT: lowest, highest of each column.
     """
@@ -182,7 +183,7 @@ def add_weights(groups, weights, members, sizes):
 
 @njit
 def add_spread(X, groups, weights, labels, centers, spread):
-    """Sums of what tells how far the members of a group differ in what they cost.
+    """Add up moments of the costs of a group's members.
 
     OUT: spread, by cluster and group: sums of w d, of w^2, w^2 d and w^2 d^2, where d
     is the squared distance to the center of the row's cluster.
@@ -207,7 +208,7 @@ def add_spread(X, groups, weights, labels, centers, spread):
 
 @njit
 def entry_costs(w, mass, count, norm, product, is_own):
-    """Change of a group's cost when a row enters a cluster, and of everyone's.
+    """Return the change of a group's cost, and of everyone's, when a row enters.
 
     With d = x - m, norm = |d|^2 and product = d.(S_g - n_g m); the mean moves by t d,
     t = w / (N + w). The row may be of that group (is_own). Leaving is entering with
@@ -221,26 +222,26 @@ def entry_costs(w, mass, count, norm, product, is_own):
 
 
 @njit
-def step_on_ladder(value, n_steps, first):
-    """Place of a positive number on a ladder, sixteen steps of which double it.
+def log2_bin(value, n_bins, first):
+    """Return the bin of a positive number on a log2 scale, 16 bins per octave.
 
-    The step of 1 is the one called first; below the ladder is its foot, above its top.
+    The bin of 1 is the one called first; what is beyond the ends is in the end bins.
     """
     place = int(np.floor(16.0 * np.log2(value))) + first
-    return min(max(place, 0), n_steps - 1)
+    return min(max(place, 0), n_bins - 1)
 
 
 @njit
 def best_moves(
     X, groups, weights, labels, lag, means, mass, members, counts, excess, least_gain,
-    least_loss, most_gain, n_steps, targets, steps,
+    least_loss, most_gain, n_bins, targets, bins,
 ):  # fmt: skip
-    """The move of each row that the least advantaged group (lag) gains most by.
+    """Find the move of each row that the least advantaged group (lag) gains most by.
 
     That is per unit of what the others lose. Excess is S_g - n_g m.
-    OUT: targets; steps, the place of the rate on a ladder of n_steps around a rate of
-    1. Where nobody loses, it is that of the gain on a second ladder of n_steps above
-    it, whose top is most_gain. -1 if no move will do.
+    OUT: targets; bins, that of the rate among n_bins around a rate of 1. Where nobody
+    loses, it is that of the gain among n_bins above these, the last of which is that of
+    most_gain. -1 if no move will do.
     """
     n_clusters, n_features = means.shape
     tile = np.empty((n_features, ROWS_A_TILE))
@@ -262,7 +263,7 @@ def best_moves(
         for r in range(n_rows):
             i = start + r
             a, w, is_own = labels[i], weight_of(weights, i), groups[i] == lag
-            targets[i], steps[i] = a, -1
+            targets[i], bins[i] = a, -1
             if not w > 0.0 or members[a] < 2:
                 continue
             leave, leave_all = entry_costs(
@@ -284,25 +285,25 @@ def best_moves(
                     best_rate, best_gain, targets[i] = rate, gain, c
             if best_rate == np.inf:
                 share = best_gain / most_gain
-                steps[i] = n_steps + step_on_ladder(share, n_steps, n_steps - 1)
+                bins[i] = n_bins + log2_bin(share, n_bins, n_bins - 1)
             elif best_rate > 0.0:
-                steps[i] = step_on_ladder(best_rate, n_steps, n_steps // 2)
+                bins[i] = log2_bin(best_rate, n_bins, n_bins // 2)
 
 
 @njit
 def add_promises(
-    X, groups, weights, labels, targets, steps, means, mass, counts, excess,
+    X, groups, weights, labels, targets, bins, means, mass, counts, excess,
     n_moves, promised,
 ):  # fmt: skip
-    """What moves promise, by the step of the ladder that their rate is on.
+    """Add up the costs of moves for each group, by the bin of their rate.
 
-    OUT: n_moves; promised, the sums of what they cost each group.
+    OUT: n_moves; promised, the sums of their costs.
     """
     for i in range(X.shape[0]):
-        step, w = steps[i], weight_of(weights, i)
-        if step < 0:
+        b, w = bins[i], weight_of(weights, i)
+        if b < 0:
             continue
-        n_moves[step] += 1
+        n_moves[b] += 1
         for g in range(counts.shape[1]):
             change, is_own = 0.0, groups[i] == g
             for c, weight in ((labels[i], -w), (targets[i], w)):
@@ -314,8 +315,8 @@ def add_promises(
                 change += entry_costs(
                     weight, mass[c], counts[c, g], norm, product, is_own
                 )[0]
-            promised[0, step, g], promised[1, step, g] = add(
-                promised[0, step, g], promised[1, step, g], change
+            promised[0, b, g], promised[1, b, g] = add(
+                promised[0, b, g], promised[1, b, g], change
             )
 
 
@@ -323,7 +324,7 @@ def add_promises(
 def add_moves(
     X, groups, weights, labels, targets, tiers, shift, members, counts, sums, squares
 ):
-    """What moves change of the sums, by tier; a tier of -1 says that a row stays.
+    """Add up what moves change of the sums, by tier; a row of tier -1 stays.
 
     OUT: members, counts, sums, squares, each with the tier first.
     """

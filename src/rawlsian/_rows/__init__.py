@@ -1,1 +1,1 @@
-"""Rows and their groups, in memory, in files and on Dask workers."""
+"""Rows and groups: sources in memory, in files and on Dask workers, and executors."""

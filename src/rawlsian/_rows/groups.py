@@ -1,4 +1,4 @@
-"""Sensitive features of any kind to group names and codes."""
+"""Groups: sensitive features of any kind, encoded as names and codes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# More groups than this, of fewer rows each than that, must be a slip, such as an age.
+# More groups than this, of fewer rows each than that, must be a mistake, as with ages.
 MANY_GROUPS, FEW_ROWS = 100, 4
 
 # The name of the only group, where no groups are given.
@@ -20,7 +20,7 @@ _MISSING_TYPES = {"NoneType", "NAType", "NaTType"}
 def encode_groups(
     sensitive_features: Any, n_samples: int
 ) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """Names of the groups, sorted, and the group of each row as a position in them.
+    """Return the names of the groups, sorted, and the code of each row.
 
     One column gives its own values as names; several give tuples, one for each
     combination that occurs; ``None`` gives one group called ``"all"``.
@@ -35,10 +35,10 @@ def encode_groups(
 
 
 class Encoded(NamedTuple):
-    """Names of the groups of some rows, sorted, and each row's place among them.
+    """Group names of some rows, sorted, and the code of each row.
 
-    Where values are missing, the column and the row of the first of them, and how many
-    there are in that column; there are no names then.
+    Where values are missing, there are no names: ``missing`` has the column and the row
+    of the first, and their number in that column.
     """
 
     names: NDArray[Any]
@@ -47,7 +47,7 @@ class Encoded(NamedTuple):
 
 
 def encode_block(sensitive_features: Any, n_samples: int | None = None) -> Encoded:
-    """The groups of all rows, or of a block of them."""
+    """Encode the groups of all rows, or of a block of them."""
     refuse_mask(sensitive_features, "sensitive_features")
     columns = _columns(sensitive_features)
     n_samples = len(columns[0]) if n_samples is None else n_samples
@@ -76,7 +76,7 @@ def encode_block(sensitive_features: Any, n_samples: int | None = None) -> Encod
 
 
 def missing_groups(encoded: Encoded, first_row: str) -> str:
-    """What is wrong where a row has no group."""
+    """Return the error sentence for rows without a group."""
     assert encoded.missing is not None
     position, _, count = encoded.missing
     return (
@@ -87,7 +87,7 @@ def missing_groups(encoded: Encoded, first_row: str) -> str:
 
 
 def check_number_of_groups(n_groups: int, n_samples: int) -> None:
-    """Refuse what must be a slip, such as an age."""
+    """Refuse as many groups as an age makes."""
     if n_groups > max(MANY_GROUPS, n_samples / FEW_ROWS):
         raise ValueError(
             f"sensitive_features makes {n_groups} groups of {n_samples} rows, few of "
@@ -99,7 +99,7 @@ def check_number_of_groups(n_groups: int, n_samples: int) -> None:
 def merge_names(
     names: Sequence[NDArray[Any]],
 ) -> tuple[NDArray[Any], list[NDArray[np.int32]]]:
-    """All names of several blocks, sorted, and the places of each block's in them."""
+    """Return all names of several blocks, sorted, and codes for each block's names."""
     some = [each for each in names if len(each)] or [np.empty(0, object)]
     if len({each.dtype.kind for each in some}) > 1:
         some = [each.astype(object) for each in some]
@@ -109,7 +109,7 @@ def merge_names(
 
 
 def refuse_mask(values: Any, argument: str) -> None:
-    """Raise where values are masked: NumPy would show what is under the mask."""
+    """Raise where values are masked: NumPy would read the values below the mask."""
     if np.ma.is_masked(values):
         raise ValueError(
             f"{argument} has {np.ma.getmaskarray(values).sum()} masked value(s); fill "
@@ -118,7 +118,7 @@ def refuse_mask(values: Any, argument: str) -> None:
 
 
 def frame_columns(frame: Any) -> list[NDArray[Any]]:
-    """The columns of a pandas or polars frame, as arrays."""
+    """Return the columns of a pandas or polars frame, as arrays."""
     by_position = getattr(frame, "iloc", None)
     if by_position is not None:  # names may occur twice in pandas
         return [np.asarray(by_position[:, j]) for j in range(frame.shape[1])]
@@ -126,7 +126,7 @@ def frame_columns(frame: Any) -> list[NDArray[Any]]:
 
 
 def _columns(sensitive_features: Any) -> list[NDArray[Any]]:
-    """The columns of a series, frame, array or list, as arrays."""
+    """Return the columns of a series, frame, array or list, as arrays."""
     if hasattr(sensitive_features, "columns"):
         arrays = frame_columns(sensitive_features)
     else:
@@ -151,14 +151,14 @@ def _columns(sensitive_features: Any) -> list[NDArray[Any]]:
 
 
 def keep_types(sensitive_features: Any) -> Any:
-    """Lists as object arrays: NumPy would turn [1, "a", None] into text."""
+    """Return lists as object arrays: NumPy would turn [1, "a", None] into text."""
     if isinstance(sensitive_features, (list, tuple)):
         return np.array(sensitive_features, dtype=object)
     return sensitive_features
 
 
 def encode_values(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """As ``np.unique`` with the inverse, for anything hashable."""
+    """Encode as ``np.unique`` with the inverse does, for anything hashable."""
     if column.dtype != object:
         return np.unique(column, return_inverse=True)
     positions: dict[Any, int] = {}
@@ -186,7 +186,7 @@ def encode_values(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]
 
 
 def _simplest(names: NDArray[Any]) -> NDArray[Any]:
-    """Names as text, integers or booleans where all of them are of that one type."""
+    """Return names as text, integers or booleans where all are of that one type."""
     types = {type(name) for name in names}
     if len(types) == 1 and types <= {str, int, bool}:
         return np.array(names.tolist())
@@ -194,7 +194,7 @@ def _simplest(names: NDArray[Any]) -> NDArray[Any]:
 
 
 def is_missing(column: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which values of a column are None, NaN, NaT or pandas' NA."""
+    """Return True for each value that is None, NaN, NaT or pandas' NA."""
     if column.dtype.kind == "f":
         return np.asarray(np.isnan(column))
     if column.dtype.kind in "mM":

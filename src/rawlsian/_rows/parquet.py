@@ -1,4 +1,4 @@
-"""Rows of Parquet files, a few row groups at a time."""
+"""Parquet files as row source: a block is a few row groups."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ except ModuleNotFoundError as error:
 
 
 class ParquetPart(NamedTuple):
-    """Some row groups of a file, and the columns of them that are the rows."""
+    """Some row groups of a file, and the columns that make the rows."""
 
     path: str
     row_groups: list[int]
@@ -33,7 +33,7 @@ class ParquetPart(NamedTuple):
     first_in_file: int
 
     def read(self) -> NDArray[Any]:
-        """The rows; what is null is NaN."""
+        """Return the rows; nulls are NaN."""
         table = self._read(self.columns)
         rows = np.empty((table.num_rows, len(self.columns)), self.dtype)
         for j, name in enumerate(self.columns):
@@ -41,7 +41,7 @@ class ParquetPart(NamedTuple):
         return rows
 
     def read_columns(self, names: list[str], argument: str) -> Any:
-        """Other columns, as an array, or as a table where there are several."""
+        """Return other columns, as an array, or as a table where there are several."""
         schema = pq.read_schema(self.path)
         for name in names:
             if schema.names.count(name) != 1:
@@ -72,14 +72,14 @@ class ParquetPart(NamedTuple):
             )
 
     def name_row(self, row: int) -> str:
-        """The file, and the row in it."""
+        """Return the file, and the row in it."""
         return f"row {self.first_in_file + row:,} of {self.path!r}"
 
 
 def open_parquet(
     paths: Sequence[str], columns: Sequence[str] | None, block_size: int
 ) -> LocalBlocks:
-    """Rows of all files in this order; their columns are found by name."""
+    """Open the rows of all files in this order; columns are found by name."""
     parts: list[ParquetPart] = []
     start = 0
     for path in paths:
@@ -112,7 +112,7 @@ def open_parquet(
 
 
 def few_row_groups(sizes: Sequence[int], block_size: int) -> list[list[int]]:
-    """Row groups, as many at a time as make a block, without those of no rows."""
+    """Return row groups, as many at a time as make a block, without empty ones."""
     blocks: list[list[int]] = []
     n_rows = block_size
     for r, size in enumerate(sizes):
@@ -145,7 +145,7 @@ def _check_columns(
 
 
 def _dtype(path: str, schema: pa.Schema, name: str) -> Any:
-    """The type that holds a column: float32 only where the file has that."""
+    """Return the type that holds a column: float32 only where the file has that."""
     kind = schema.field(name).type
     if pa.types.is_float32(kind) or pa.types.is_float16(kind):
         return np.float32
@@ -160,7 +160,7 @@ def _dtype(path: str, schema: pa.Schema, name: str) -> Any:
 
 
 def _as_array(column: Any) -> NDArray[Any]:
-    """Values as NumPy has them; with nulls, or of text, as objects, each held once."""
+    """Return a column as an array; nulls and text as objects, each held once."""
     kind = column.type
     is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
     if column.null_count == 0 and is_number:

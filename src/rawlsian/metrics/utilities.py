@@ -110,7 +110,7 @@ def utility_ratio(
     sample_weight: ArrayLike | None = None,
     max_distance: MaxDistance = "auto",
 ) -> float:
-    """Lowest group utility as a share of the highest; 1 when all are served alike.
+    """Lowest over highest group utility; 1 when all are served alike.
 
     The four-fifths rule of United States employment guidelines takes a ratio below
     0.8 as evidence of adverse impact. Read it so with care: the ratio depends on
