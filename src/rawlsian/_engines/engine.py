@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rawlsian._core.parameters import Seed
 from rawlsian._core.problem import MaxDistance, Problem
 from rawlsian._outofcore.fit import SearchEnd
 from rawlsian._outofcore.problem import MAX_PASSES, OutOfCoreProblem
@@ -23,6 +24,8 @@ from rawlsian.operators.proposals import Operator
 from rawlsian.operators.traversal import Trajectory
 
 Callback = Callable[[Any], object]
+
+BootstrapSeed = int | np.random.Generator | None
 
 
 class Clusters(NamedTuple):
@@ -141,7 +144,7 @@ class Engine(ABC):
 
     @abstractmethod
     def training_rows(
-        self, y: Any, n_clusters: int, random_state: Any, takes_weights: bool
+        self, y: Any, n_clusters: int, random_state: Seed, takes_weights: bool
     ) -> TrainingRows:
         """Return the rows that a clusterer is fitted on."""
 
@@ -159,6 +162,10 @@ class Engine(ABC):
 
     @abstractmethod
     def audit(
-        self, labels: Any, n_bootstrap: int, confidence: float, random_state: Any
+        self,
+        labels: Any,
+        n_bootstrap: int,
+        confidence: float,
+        random_state: BootstrapSeed,
     ) -> AuditFigures:
         """Return the figures of an audit of a user's labels."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
@@ -12,7 +10,10 @@ from rawlsian._core.assignment import Assignment
 
 
 def bootstrap_intervals(
-    assignment: Assignment, n_bootstrap: int, confidence: float, random_state: Any
+    assignment: Assignment,
+    n_bootstrap: int,
+    confidence: float,
+    random_state: int | np.random.Generator | None,
 ) -> NDArray[np.float64]:
     """Return percentile intervals of U(best) - U(g), resampling within each group."""
     problem, utilities = assignment.problem, assignment.utilities

@@ -12,10 +12,11 @@ from sklearn.metrics.pairwise import euclidean_distances
 from rawlsian._core.assignment import Assignment
 from rawlsian._core.checks import check_weights
 from rawlsian._core.nearest import group_means, nearest
-from rawlsian._core.parameters import check_n_clusters
+from rawlsian._core.parameters import Seed, check_n_clusters
 from rawlsian._core.problem import MaxDistance, Problem
 from rawlsian._engines.engine import (
     AuditFigures,
+    BootstrapSeed,
     Callback,
     Clusters,
     Engine,
@@ -93,10 +94,11 @@ class InMemoryEngine(Engine):
         given: TrainingRows | None = None,
         callback: Callback | None = None,
     ) -> None:
-        groups = problem.group_names[problem.groups]
-        checked = TrainingRows(problem.X, None, groups, problem.weights)
+        if given is None:
+            groups = problem.group_names[problem.groups]
+            given = TrainingRows(problem.X, None, groups, problem.weights)
         self._problem = problem
-        self.given = checked if given is None else given
+        self.given = given
         self.callback = callback
 
     @property
@@ -136,7 +138,7 @@ class InMemoryEngine(Engine):
         return group_means(self.problem, nearest(self.problem.X, centers)[1])
 
     def training_rows(
-        self, y: Any, n_clusters: int, random_state: Any, takes_weights: bool
+        self, y: Any, n_clusters: int, random_state: Seed, takes_weights: bool
     ) -> TrainingRows:
         """Return X as it was given, with the names of its columns."""
         return self.given._replace(y=y)
@@ -156,7 +158,11 @@ class InMemoryEngine(Engine):
         return self.walk(labels, operator, max_iter)
 
     def audit(
-        self, labels: Any, n_bootstrap: int, confidence: float, random_state: Any
+        self,
+        labels: Any,
+        n_bootstrap: int,
+        confidence: float,
+        random_state: BootstrapSeed,
     ) -> AuditFigures:
         """Return figures with bootstrap intervals."""
         assignment = Assignment(self.problem, labels)

@@ -7,10 +7,16 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from rawlsian._core.parameters import check_count, check_n_clusters, random_state_of
+from rawlsian._core.parameters import (
+    Seed,
+    check_count,
+    check_n_clusters,
+    random_state_of,
+)
 from rawlsian._core.problem import MaxDistance, Problem
 from rawlsian._engines.engine import (
     AuditFigures,
+    BootstrapSeed,
     Callback,
     Clusters,
     Engine,
@@ -34,10 +40,12 @@ from rawlsian._outofcore.walk import (
     walk,
 )
 from rawlsian._rows.blocks import Blocks
-from rawlsian._rows.opening import refuse_blocks
+from rawlsian._rows.opening import needs_memory
 from rawlsian._search.fair_lloyd import FairRuns, Solutions
 from rawlsian.operators.batch import Batch
 from rawlsian.operators.proposals import Operator
+
+NO_BOUND = "give bound=None, and ask group_bound for that of some of the rows"
 
 
 class BlockRows(Rows):
@@ -65,7 +73,7 @@ class BlockRows(Rows):
     def check_bound(self, bound: object) -> None:
         """Raise where a bound was asked for."""
         if bound is not None:
-            _refuse_bound(self.blocks, f"bound={bound!r}")
+            raise needs_memory(self.blocks, f"bound={bound!r}", NO_BOUND)
 
     def check_walk(self, operator: Operator, max_passes: object, least: int) -> None:
         """Raise for operators that look at single rows, and for too few passes."""
@@ -105,8 +113,7 @@ class OutOfCoreEngine(Engine):
     @property
     def problem(self) -> NoReturn:
         """Raise: not all rows are in memory."""
-        _refuse_bound(self.large.blocks, "a bound")
-        raise AssertionError("out-of-core rows were not refused")
+        raise needs_memory(self.large.blocks, "a bound", NO_BOUND)
 
     @property
     def n_passes(self) -> int:
@@ -166,7 +173,7 @@ class OutOfCoreEngine(Engine):
         return self.large.assign(Rule.nearest(centers), origin).mean_costs
 
     def training_rows(
-        self, y: Any, n_clusters: int, random_state: Any, takes_weights: bool
+        self, y: Any, n_clusters: int, random_state: Seed, takes_weights: bool
     ) -> TrainingRows:
         """Draw a sample: weighted rows, or rows drawn by their weights."""
         # Without a seed always the same sample, as walking is deterministic.
@@ -201,7 +208,11 @@ class OutOfCoreEngine(Engine):
         return traverse_out_of_core(self.large, self.sample, start, operator, max_iter)
 
     def audit(
-        self, labels: Any, n_bootstrap: int, confidence: float, random_state: Any
+        self,
+        labels: Any,
+        n_bootstrap: int,
+        confidence: float,
+        random_state: BootstrapSeed,
     ) -> AuditFigures:
         """Return figures with intervals of the normal distribution: two passes."""
         found = figures_of(self.large, given_labels(self.large, labels))
@@ -217,8 +228,3 @@ def _end_of_walk(end: WalkEnd, is_interrupted: bool) -> SearchEnd:
     if is_interrupted or end.stop_reason == "interrupted":
         return "interrupted"
     return "max_passes" if end.stop_reason == "max_passes" else "completed"
-
-
-def _refuse_bound(blocks: Blocks, what: str) -> None:
-    instead = "give bound=None, and ask group_bound for that of some of the rows"
-    refuse_blocks(blocks, what, instead)

@@ -16,7 +16,12 @@ from sklearn.base import (
 from sklearn.exceptions import ConvergenceWarning
 
 from rawlsian._core.checks import warn_of_y
-from rawlsian._core.parameters import check_callback, check_count, random_state_of
+from rawlsian._core.parameters import (
+    Seed,
+    check_callback,
+    check_count,
+    random_state_of,
+)
 from rawlsian._core.problem import MaxDistance
 from rawlsian._engines.engine import Clusters, Engine
 from rawlsian._engines.opening import open_new
@@ -35,7 +40,7 @@ class CentersEstimator(
     n_clusters: int
     max_distance: MaxDistance
     max_iter: int
-    random_state: Any
+    random_state: Seed
     callback: Callback | None
 
     def fit(

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from rawlsian._core.parameters import Seed
 from rawlsian._core.problem import MaxDistance
 from rawlsian._engines.engine import Clusters, Engine
 from rawlsian._engines.opening import open_to_fit
@@ -89,7 +90,7 @@ class FairLloyd(CentersEstimator):
         n_init: int = 10,
         max_distance: MaxDistance = "auto",
         max_iter: int = MAX_ITER,
-        random_state: Any = None,
+        random_state: Seed = None,
         callback: Callback | None = None,
     ) -> None:
         self.n_clusters = n_clusters

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rawlsian._core.parameters import check_count
+from rawlsian._core.parameters import Seed, check_count
 from rawlsian._core.problem import MaxDistance
 from rawlsian._engines.engine import Clusters, Engine
 from rawlsian._engines.opening import open_to_fit
@@ -153,7 +153,7 @@ class RawlsianKMeans(CentersEstimator):
         bound: WhichBound = None,
         max_iter: int = MAX_ITER,
         max_passes: int = MAX_PASSES,
-        random_state: Any = None,
+        random_state: Seed = None,
         callback: Callback | None = None,
     ) -> None:
         self.n_clusters = n_clusters

@@ -18,7 +18,12 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from rawlsian._core.checks import warn_of_y
-from rawlsian._core.parameters import check_callback, check_max_iter, random_state_of
+from rawlsian._core.parameters import (
+    Seed,
+    check_callback,
+    check_max_iter,
+    random_state_of,
+)
 from rawlsian._core.problem import MaxDistance, Problem
 from rawlsian._engines.engine import Engine
 from rawlsian._engines.opening import open_to_fit
@@ -141,7 +146,7 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         max_iter: int | None = None,
         max_passes: int = MAX_PASSES,
         prefit: bool = False,
-        random_state: Any = None,
+        random_state: Seed = None,
         callback: Callable[[Any], object] | None = None,
     ) -> None:
         self.estimator = estimator
@@ -322,7 +327,7 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         return params
 
 
-def _seed(estimator: Any, random_state: Any) -> None:
+def _seed(estimator: Any, random_state: Seed) -> None:
     """Seed the estimator and what it holds, where they have no seed of their own."""
     unset = {
         name: random_state

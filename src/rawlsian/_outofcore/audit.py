@@ -57,7 +57,12 @@ class _Spread:
 
 
 def _spread_of(
-    X: Any, groups: Any, weights: Any, labels: Any, centers: Any, n_groups: int
+    X: NDArray[Any],
+    groups: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    labels: NDArray[np.int32],
+    centers: NDArray[np.float64],
+    n_groups: int,
 ) -> _Spread:
     spread = np.zeros((2, len(centers), n_groups, 4))
     block_sums.add_spread(X, groups, weights, labels, centers, spread)

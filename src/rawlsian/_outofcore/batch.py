@@ -118,7 +118,11 @@ class _Moves(NamedTuple):
 
 
 def _promise(
-    X: Any, groups: Any, weights: Any, labels: Any, *state: Any
+    X: NDArray[Any],
+    groups: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    labels: NDArray[np.int32],
+    *state: Any,
 ) -> tuple[_Moves, Promises]:
     moves = _Moves(np.empty(len(X), np.int32), np.empty(len(X), np.int16))
     block_sums.best_moves(X, groups, weights, labels, *state, N_BINS, *moves)
@@ -144,9 +148,16 @@ class _Changes:
 
 
 def _changes(
-    X: Any, groups: Any, weights: Any, labels: Any, moves: _Moves, start: int,
-    batches: list[_Batch], shift: Any, sums: Sums,
-) -> _Changes:  # fmt: skip
+    X: NDArray[Any],
+    groups: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    labels: NDArray[np.int32],
+    moves: _Moves,
+    start: int,
+    batches: list[_Batch],
+    shift: NDArray[np.float64],
+    sums: Sums,
+) -> _Changes:
     """Add up the moves of a block by tier, the smallest batch that they are in."""
     tiers = np.full(len(X), -1, np.int8)
     for t, batch in enumerate(batches):
@@ -180,7 +191,9 @@ def _is_in(batch: _Batch, moves: _Moves, start: int) -> NDArray[np.bool_]:
     return is_in
 
 
-def _moved(labels: Any, moves: _Moves, start: int, batch: _Batch) -> NDArray[np.int32]:
+def _moved(
+    labels: NDArray[np.int32], moves: _Moves, start: int, batch: _Batch
+) -> NDArray[np.int32]:
     moved: NDArray[np.int32] = np.where(
         _is_in(batch, moves, start), moves.targets, labels
     )

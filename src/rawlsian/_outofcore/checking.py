@@ -36,7 +36,11 @@ class BlockSummary(NamedTuple):
 
 
 def summarise(
-    X: Any, groups: Any, weights: Any, n_groups: int, is_one: bool
+    X: NDArray[Any],
+    groups: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    n_groups: int,
+    is_one: bool,
 ) -> BlockSummary:
     """Summarise a block; ``is_one`` where a weight stands for all rows."""
     lowest = np.full(X.shape[1], np.inf)

@@ -61,39 +61,48 @@ def _checked(
     """Return labels as int32, and the number of rows with weight in each cluster."""
     executor = large.blocks.executor
     columns = [given, large.groups, large.weights]
-    counts = list(executor.run(_count_members, columns))
-    for b, count in enumerate(counts):
-        if isinstance(count, str):
+    summaries = list(executor.run(_summarise, columns))
+    for b, summary in enumerate(summaries):
+        if summary.fault:
             raise ValueError(
-                f"{count}, from {large.blocks.name_row(b, 0)} on; give one cluster "
-                "for each row, numbered from 0 to k - 1."
+                f"{summary.fault}, from {large.blocks.name_row(b, 0)} on; give one "
+                "cluster for each row, numbered from 0 to k - 1."
             )
-    members = np.zeros(max(map(len, counts)), np.int64)
-    for count in counts:
-        members[: len(count)] += count
+    members = np.zeros(max(len(summary.members) for summary in summaries), np.int64)
+    for summary in summaries:
+        members[: len(summary.members)] += summary.members
     return executor.keep(_as_labels, [given]), members
 
 
-def _count_members(labels: Any, groups: Any, weights: Any) -> NDArray[np.int64] | str:
-    """Count the rows with weight in each cluster, or say what is wrong."""
-    labels = np.asarray(labels)
+class _LabelSummary(NamedTuple):
+    """Rows with weight in each cluster of a block, or the fault in its labels."""
+
+    members: NDArray[np.int64]
+    fault: str = ""
+
+
+def _summarise(
+    labels: Any, groups: NDArray[np.int32], weights: NDArray[np.float64]
+) -> _LabelSummary:
+    """Count the rows with weight in each cluster, or name the fault."""
+    labels, none = np.asarray(labels), np.zeros(1, np.int64)
     if labels.shape != groups.shape:
-        return f"labels has shape {labels.shape} where X has {len(groups):,} rows"
+        n_rows = len(groups)
+        fault = f"labels has shape {labels.shape} where X has {n_rows:,} rows"
+        return _LabelSummary(none, fault)
     if not len(labels):
-        return np.zeros(1, np.int64)
+        return _LabelSummary(none)
     if labels.dtype.kind not in "iu":
-        return f"labels must be integers, found {labels.dtype}"
+        return _LabelSummary(none, f"labels must be integers, found {labels.dtype}")
     if labels.min() < 0 or labels.max() >= MOST_CLUSTERS:
-        return (
-            "labels must not be below 0 or huge, found values from "
-            f"{labels.min()} to {labels.max()}"
-        )
+        found = f"{labels.min()} to {labels.max()}"
+        fault = f"labels must not be below 0 or huge, found values from {found}"
+        return _LabelSummary(none, fault)
     has_weight = np.broadcast_to(weights > 0, labels.shape)
-    counts: NDArray[np.int64] = np.bincount(labels, has_weight).astype(np.int64)
-    return counts
+    return _LabelSummary(np.bincount(labels, has_weight).astype(np.int64))
 
 
-def _predict(X: Any, estimator: Any) -> NDArray[Any]:
+def _predict(X: NDArray[Any], estimator: Any) -> NDArray[Any]:
     if not len(X):
         return np.empty(0, np.int32)
     # It was fitted on float64. One at a time: a clusterer need not be thread-safe, and
@@ -102,7 +111,9 @@ def _predict(X: Any, estimator: Any) -> NDArray[Any]:
         return np.asarray(estimator.predict(X.astype(np.float64, copy=False)))
 
 
-def _renumber(labels: Any, numbers: NDArray[np.int32]) -> NDArray[np.int32]:
+def _renumber(
+    labels: NDArray[np.int32], numbers: NDArray[np.int32]
+) -> NDArray[np.int32]:
     renumbered: NDArray[np.int32] = numbers[labels]
     return renumbered
 

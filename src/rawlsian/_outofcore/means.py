@@ -44,7 +44,7 @@ class Means:
 
     @property
     def is_whole(self) -> bool:
-        """Whether every cluster has a member."""
+        """True if every cluster has a member."""
         return bool(self.members.all())
 
     def rule(self, group_weights: NDArray[np.float64]) -> Rule:

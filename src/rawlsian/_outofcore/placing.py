@@ -102,7 +102,12 @@ def rounded(pair: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def assign(
-    X: Any, groups: Any, weights: Any, rule: Rule, shift: Any, n_groups: int
+    X: NDArray[Any],
+    groups: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    rule: Rule,
+    shift: NDArray[np.float64],
+    n_groups: int,
 ) -> Sums:
     sums = Sums.zeros(rule.centers.shape[1], n_groups, X.shape[1])
     block_sums.assign_rows(
@@ -112,14 +117,19 @@ def assign(
     return sums
 
 
-def label(X: Any, groups: Any, rule: Rule) -> NDArray[np.int32]:
+def label(X: NDArray[Any], groups: NDArray[np.int32], rule: Rule) -> NDArray[np.int32]:
     labels = np.empty(len(X), np.int32)
     block_sums.label_rows(X, groups, rule.centers, rule.offsets, labels)
     return labels
 
 
 def assigned(
-    X: Any, groups: Any, weights: Any, rule: Rule, shift: Any, n_groups: int
+    X: NDArray[Any],
+    groups: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    rule: Rule,
+    shift: NDArray[np.float64],
+    n_groups: int,
 ) -> tuple[NDArray[np.int32], Sums]:
     """Return labels of a block by a rule, and their sums."""
     labels = label(X, groups, rule)
@@ -128,9 +138,14 @@ def assigned(
 
 
 def sums_of(
-    X: Any, groups: Any, weights: Any, labels: Any, n_clusters: int, shift: Any,
+    X: NDArray[Any],
+    groups: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    labels: NDArray[np.int32],
+    n_clusters: int,
+    shift: NDArray[np.float64],
     n_groups: int,
-) -> Sums:  # fmt: skip
+) -> Sums:
     """Add up a block whose labels are known."""
     sums = Sums.zeros(n_clusters, n_groups, X.shape[1])
     block_sums.add_rows(
@@ -145,7 +160,7 @@ def nearest_of_blocks(blocks: Blocks, centers: NDArray[np.float64]) -> Any:
     return blocks.join(blocks.later(_nearest, [], centers), np.int32)
 
 
-def _nearest(X: Any, centers: NDArray[np.float64]) -> NDArray[np.int32]:
+def _nearest(X: NDArray[Any], centers: NDArray[np.float64]) -> NDArray[np.int32]:
     _refuse_missing(X)
     return label(X, np.zeros(1, np.int32), Rule.nearest(centers))
 
@@ -156,7 +171,7 @@ def distances_of_blocks(blocks: Blocks, centers: NDArray[np.float64]) -> Any:
     return blocks.join(column, np.float64, width=len(centers))
 
 
-def _distances(X: Any, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+def _distances(X: NDArray[Any], centers: NDArray[np.float64]) -> NDArray[np.float64]:
     _refuse_missing(X)
     distances: NDArray[np.float64] = euclidean_distances(
         X.astype(np.float64, copy=False), centers
@@ -164,7 +179,7 @@ def _distances(X: Any, centers: NDArray[np.float64]) -> NDArray[np.float64]:
     return distances
 
 
-def _refuse_missing(X: Any) -> None:
+def _refuse_missing(X: NDArray[Any]) -> None:
     room = np.zeros(X.shape[1])
     row, column = block_sums.look_at(X, room, room.copy())
     if row >= 0:

@@ -6,10 +6,11 @@ sums for a rule that says which cluster each row is in; only the sums leave the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from operator import itemgetter
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,16 @@ from rawlsian._search.crossing import Callback
 
 # Passes over all rows, unless a user gives another limit.
 MAX_PASSES = 30
+
+
+class Additive(Protocol):
+    """Sums over a block, to which those of another block can be added."""
+
+    def add(self, other: Self, /) -> None:
+        """Add the sums of another block."""
+
+
+S = TypeVar("S", bound=Additive)
 
 
 class PassStep(NamedTuple):
@@ -163,10 +174,11 @@ class OutOfCoreProblem:
 
     def assign(self, rule: Rule, shift: NDArray[np.float64]) -> Sums:
         """Add up all rows in the clusters that the rule gives them: one pass."""
-        sums: Sums = self.add_up(assign, [], rule, shift, self.n_groups)
-        return sums
+        return self.add_up(assign, [], rule, shift, self.n_groups)
 
-    def add_up(self, function: Any, columns: list[Column], *shared: Any) -> Any:
+    def add_up(
+        self, function: Callable[..., S], columns: list[Column], *shared: Any
+    ) -> S:
         """Add up the results of a function over all blocks in order: one pass."""
         columns = [self.groups, self.weights, *columns]
         total = _total(self.blocks.run(function, columns, *shared))
@@ -174,13 +186,17 @@ class OutOfCoreProblem:
         return total
 
     def place(
-        self, function: Any, columns: list[Column], *shared: Any
-    ) -> tuple[Column, Any]:
+        self,
+        function: Callable[..., tuple[object, S]],
+        columns: list[Column],
+        *shared: Any,
+    ) -> tuple[Column, S]:
         """Return a column and a sum of a function that gives both: one pass."""
         columns = [self.groups, self.weights, *columns]
         both = self.blocks.keep(function, columns, *shared)
-        total = _total(self.blocks.executor.run(_second, [both]))
-        column = self.blocks.executor.keep(_first, [both])
+        parts: Iterator[S] = self.blocks.executor.run(itemgetter(1), [both])
+        total = _total(parts)
+        column = self.blocks.executor.keep(itemgetter(0), [both])
         self.count_pass()
         return column, total
 
@@ -197,15 +213,7 @@ class OutOfCoreProblem:
         return self.blocks.join(labels, np.int32, self.lengths)
 
 
-def _first(both: tuple[Any, Any]) -> Any:
-    return both[0]
-
-
-def _second(both: tuple[Any, Any]) -> Any:
-    return both[1]
-
-
-def _total(parts: Iterator[Any]) -> Any:
+def _total(parts: Iterator[S]) -> S:
     """Add up all parts, in their order."""
     total = deepcopy(next(parts))  # which may also be kept somewhere
     for part in parts:

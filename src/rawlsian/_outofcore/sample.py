@@ -118,7 +118,10 @@ def _weighted(
 
 
 def _take(
-    X: Any, groups: Any, weights: Any, wanted: list[NDArray[np.int64]]
+    X: NDArray[Any],
+    groups: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    wanted: list[NDArray[np.int64]],
 ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.float64]]:
     rows = _rows_of_ranks(groups, weights, wanted)
     taken = np.broadcast_to(weights, groups.shape)[rows]
@@ -126,14 +129,19 @@ def _take(
 
 
 def _take_labels(
-    groups: Any, weights: Any, labels: Any, wanted: list[NDArray[np.int64]]
+    groups: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    labels: NDArray[np.int32],
+    wanted: list[NDArray[np.int64]],
 ) -> NDArray[np.int32]:
     taken: NDArray[np.int32] = labels[_rows_of_ranks(groups, weights, wanted)]
     return taken
 
 
 def _rows_of_ranks(
-    groups: Any, weights: Any, wanted: list[NDArray[np.int64]]
+    groups: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    wanted: list[NDArray[np.int64]],
 ) -> NDArray[np.int64]:
     """Return the row indices of the requested ranks among rows with weight."""
     has_weight = np.broadcast_to(weights > 0, groups.shape)

@@ -139,7 +139,7 @@ def _next(
     return None
 
 
-def _n_different(labels: Any, others: Any) -> int:
+def _n_different(labels: NDArray[np.int32], others: NDArray[np.int32]) -> int:
     return int((labels != others).sum())
 
 

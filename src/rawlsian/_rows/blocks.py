@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from rawlsian._rows.executors import Column, Executor, ThreadExecutor
+from rawlsian._rows.executors import Column, Executor, T, ThreadExecutor
 from rawlsian._rows.groups import refuse_mask
 
 
@@ -47,8 +47,8 @@ class Blocks(ABC):
         return len(self.rows)
 
     def run(
-        self, function: Callable[..., Any], columns: Sequence[Column], *shared: Any
-    ) -> Iterator[Any]:
+        self, function: Callable[..., T], columns: Sequence[Column], *shared: Any
+    ) -> Iterator[T]:
         """Yield ``function(X, *columns, *shared)`` of each block, in their order."""
         call = partial(_with_floats, function)
         return self.executor.run(call, [self.rows, *columns], *shared)
@@ -94,7 +94,7 @@ class Blocks(ABC):
         )
 
 
-def _with_floats(function: Callable[..., Any], rows: Any, *values: Any) -> Any:
+def _with_floats(function: Callable[..., T], rows: Any, *values: Any) -> T:
     """Call a function on rows as a C-ordered matrix of floats, and other values."""
     refuse_mask(rows, "X")
     if issparse(rows):

@@ -19,11 +19,11 @@ import dask
 import numpy as np
 
 from rawlsian._rows.blocks import Blocks, check_is_column, check_n_values
-from rawlsian._rows.executors import Column, Executor
+from rawlsian._rows.executors import Column, Executor, T
 from rawlsian._rows.groups import keep_types
 
-# Seconds between looks whether there are workers, and how many to wait for one where
-# there is none, unless Dask's configuration has another number under this name.
+# Seconds between checks for workers, and seconds to wait for one where there is none,
+# unless Dask's configuration has another number under this name.
 LOOK_EVERY, PATIENCE = 1.0, 60.0
 PATIENCE_KEY = "rawlsian.no-workers-timeout"
 
@@ -42,8 +42,8 @@ class DaskExecutor(Executor):
     """Runs functions where Dask keeps the blocks: one task a block."""
 
     def run(
-        self, function: Callable[..., Any], columns: Sequence[Column], *shared: Any
-    ) -> Iterator[Any]:
+        self, function: Callable[..., T], columns: Sequence[Column], *shared: Any
+    ) -> Iterator[T]:
         """Call it where the blocks are, and fetch the results."""
         return iter(_compute(self.later(function, columns, *shared)))
 
@@ -163,7 +163,7 @@ class DaskBlocks(Blocks):
         ]
 
     def _delayed(self, values: Any, argument: str) -> Column:
-        """The blocks of a Dask collection, which must be cut as the rows are."""
+        """Return the blocks of a Dask collection, which must be cut as the rows are."""
         if hasattr(values, "rechunk"):
             chunks: dict[int, Any] = {1: -1} if values.ndim == 2 else {}
             if not np.isnan(values.shape[0]):
@@ -197,21 +197,21 @@ def _is_frame(X: Any) -> bool:
 
 
 def _delayed_frame(frame: Any) -> Any:
-    """The partitions as the user sees them.
+    """Return the partitions as the user sees them.
 
-    Optimised, Dask reads several Parquet files at once, how many depends on the
-    columns: the rows and their groups would not go together.
+    An optimised graph reads several Parquet files at once, how many depends on the
+    columns: rows and groups would not go together.
     """
     return frame.to_delayed(optimize_graph=False)
 
 
 def _is_numeric(kind: Any) -> bool:
-    """Whether a column of a frame holds numbers; pandas has types of its own."""
+    """True for a column of numbers; pandas has types of its own."""
     return getattr(kind, "kind", "O") in "fiub"
 
 
 def current_client() -> Any:
-    """The client that Dask would use, or None."""
+    """Return the client that Dask would use, or None."""
     scheduler = getattr(dask.base.get_scheduler(), "__self__", None)
     if scheduler is None or "distributed" not in sys.modules:
         return None
@@ -238,7 +238,7 @@ def _is_in_worker() -> bool:
 
 
 def _compute(tasks: list[Any]) -> Sequence[Any]:
-    """What comes of tasks, in their order."""
+    """Run tasks and return their results, in order."""
     client = current_client()
     if client is None:
         return tuple(dask.compute(*tasks))
@@ -251,7 +251,7 @@ def _compute(tasks: list[Any]) -> Sequence[Any]:
 
 @contextmanager
 def _one_sentence() -> Iterator[None]:
-    """Say it in one sentence where nobody is left to do the work."""
+    """Raise one sentence where no worker is left to do the work."""
     if "distributed" not in sys.modules:
         yield
         return

@@ -11,11 +11,13 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from rawlsian._support.threads import n_threads
+
+T = TypeVar("T")
 
 Column = list[Any]
 
@@ -25,8 +27,8 @@ class Executor(ABC):
 
     @abstractmethod
     def run(
-        self, function: Callable[..., Any], columns: Sequence[Column], *shared: Any
-    ) -> Iterator[Any]:
+        self, function: Callable[..., T], columns: Sequence[Column], *shared: Any
+    ) -> Iterator[T]:
         """Yield ``function(*columns, *shared)`` of each block, in their order."""
 
     @abstractmethod
@@ -53,18 +55,18 @@ class ThreadExecutor(Executor):
     """Runs functions on all threads of this machine; columns stay in memory."""
 
     def run(
-        self, function: Callable[..., Any], columns: Sequence[Column], *shared: Any
-    ) -> Iterator[Any]:
+        self, function: Callable[..., T], columns: Sequence[Column], *shared: Any
+    ) -> Iterator[T]:
         """Yield the results; only a few wait to be taken."""
 
-        def call(block: int) -> Any:
+        def call(block: int) -> T:
             values = (column[block] for column in columns)
             read = (value() if callable(value) else value for value in values)
             return function(*read, *shared)
 
         width = n_threads()
         with ThreadPoolExecutor(width) as pool:
-            waiting: deque[Future[Any]] = deque()
+            waiting: deque[Future[T]] = deque()
             try:
                 for block in range(len(columns[0])):
                     waiting.append(pool.submit(call, block))

@@ -1,4 +1,4 @@
-"""Open rows that need not fit into memory: one place decides what is out of core."""
+"""Open rows that need not fit into memory: arrays, mapped files, Parquet, Dask."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ JOBLIB_FOLDER = "joblib_memmapping_folder"
 def open_blocks(
     source: Any, *, columns: Sequence[str] | None = None, block_size: int = BLOCK_SIZE
 ) -> Blocks:
-    """Rows of numbers that need not fit into memory.
+    """Open rows of numbers that need not fit into memory.
 
     ``RawlsianKMeans``, ``RawlsianPostprocessor``, ``traverse`` and ``audit`` take them
-    in place of X. What is mapped or opened must not change meanwhile.
+    in place of X. The source must not change meanwhile.
 
     Parameters
     ----------
@@ -42,13 +42,13 @@ def open_blocks(
         The columns of Parquet files that make the rows, in this order. Others can be
         named in ``sensitive_features`` and ``sample_weight``.
     block_size : int, default=65536
-        Rows that are read at a time on each thread. It changes no result. Of Parquet
-        at least one row group is read.
+        Number of rows that each thread reads at a time. It changes no result. From
+        Parquet, at least one row group is read.
 
     Returns
     -------
     Blocks
-        Nothing but the size of it has been read.
+        The rows; only their number has been read so far.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def open_blocks(
 
 
 def as_blocks(X: Any, *, is_mapped_too: bool = False) -> Blocks | None:
-    """Blocks, where X is in such or Dask has it, or perhaps if it is mapped."""
+    """Return X as ``Blocks`` if it is out of core, else None."""
     if isinstance(X, Blocks):
         return X
     if is_mapped_too and isinstance(X, np.memmap) and _is_large(X):
@@ -92,18 +92,22 @@ def as_blocks(X: Any, *, is_mapped_too: bool = False) -> Blocks | None:
 
 
 def _is_large(X: np.memmap[Any, Any]) -> bool:
-    """Whether a user mapped it, many rows of it; joblib maps what was in memory."""
+    """True if a user mapped many rows; joblib maps arrays that were in memory."""
     is_joblibs = JOBLIB_FOLDER in str(X.filename)
     return X.ndim == 2 and len(X) > FEW_MAPPED and not is_joblibs
 
 
 def refuse_blocks(X: Any, what: str, instead: str) -> None:
-    """Raise where X is in blocks, which this does not take."""
+    """Raise where X is out of core, which ``what`` does not take."""
     if as_blocks(X) is not None:
-        raise ValueError(
-            f"{what} takes rows in memory, but X ({type(X).__name__}) is not; "
-            f"{instead}."
-        )
+        raise needs_memory(X, what, instead)
+
+
+def needs_memory(X: Any, what: str, instead: str) -> ValueError:
+    """Return the error for X out of core where rows must be in memory."""
+    return ValueError(
+        f"{what} takes rows in memory, but X ({type(X).__name__}) is not; {instead}."
+    )
 
 
 def _refuse_columns(columns: object) -> None:
@@ -126,7 +130,7 @@ def _mapped(path: str | Path) -> Any:
 
 
 def _files(source: Any) -> list[str]:
-    """Paths, in order: as listed, or those that a pattern or a folder has."""
+    """Return paths in order: as listed, or those of a pattern or a folder."""
     if isinstance(source, (list, tuple)):
         found = [str(path) for path in source]
     elif has_magic(str(source)):

@@ -137,7 +137,7 @@ def frontier(
 
 
 def frontier_of(
-    problem: Problem, *, n_clusters: int, n_points: int = 21, random_state: Any = None
+    problem: Problem, *, n_clusters: int, n_points: int = 21, random_state: Seed = None
 ) -> Frontier:
     """Find the frontier of a problem, as ``frontier`` does."""
     check_n_clusters(n_clusters, problem)
