@@ -16,6 +16,7 @@ ROOMS = [
     "bounds", "_outofcore", "_engines", "metrics", "_estimators", "plotting",
     "datasets", "report", "_tables", "study", "cli", "__main__",
 ]  # fmt: skip
+LONGEST = 500
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path.parent != SOURCE) + [
     SOURCE / f"{room}.py" for room in ROOMS if (SOURCE / f"{room}.py").exists()
 ]
@@ -70,3 +71,14 @@ def test_no_module_imports_itself_by_way_of_others():
         left = {
             name: needs - leaves for name, needs in left.items() if name not in leaves
         }
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.name))
+def test_a_module_has_at_most_500_lines_unless_numba_keeps_it_together(path):
+    text = path.read_text()
+
+    if len(text.splitlines()) > LONGEST:
+        assert "@njit" in text
+        assert "longer than 500 lines" in " ".join(
+            ast.get_docstring(ast.parse(text)).split()
+        )
