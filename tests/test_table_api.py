@@ -26,6 +26,7 @@ from rawlsian import (
     fit_table,
     predict_table,
 )
+from rawlsian._core import problem
 from rawlsian._tables.errors import TableError, WrongUseError
 from rawlsian.cli import app
 
@@ -79,7 +80,9 @@ def parts(tmp_path):
 
 
 def printed(*arguments):
-    done = CliRunner().invoke(app, [str(each) for each in arguments])
+    # As wide as no path is long: a long one would be broken in two.
+    wide = {"COLUMNS": "1000"}
+    done = CliRunner().invoke(app, [str(each) for each in arguments], env=wide)
     assert done.exit_code == 0, done.output
     return done.stdout
 
@@ -178,6 +181,18 @@ def words(text):
     """Words without the lines that tables are drawn with, nor where lines end."""
     return [w for w in text.replace("│", " ").split() if w[0].isalnum() or w[0] in "+-"
             if set(w) != {"-"}]  # fmt: skip
+
+
+def test_a_fit_checks_its_rows_once(file, tmp_path, monkeypatch):
+    checked = []
+    check = problem.check_examples
+    monkeypatch.setattr(
+        problem, "check_examples", lambda X: checked.append(X) or check(X)
+    )
+
+    fit_table(file, **FIT, report=tmp_path / "page.html", frontier=tmp_path / "all.csv")
+
+    assert len(checked) == 1
 
 
 def test_pages_are_what_the_commands_write(file, tmp_path):

@@ -18,13 +18,13 @@ from rawlsian._core.nearest import group_means, nearest
 from rawlsian._core.problem import Problem
 from rawlsian._core.relabeling import renumbering
 from rawlsian._engines.memory import InMemoryEngine
-from rawlsian._estimators.traverse import traverse
-from rawlsian._search.frontier import Frontier, frontier, not_dominated
-from rawlsian._search.restarts import kmeans_restarts
+from rawlsian._search.frontier import Frontier, frontier_of, not_dominated
+from rawlsian._search.restarts import restarts_of
 from rawlsian._tables.errors import WrongUseError
 from rawlsian._tables.methods import METHODS
 from rawlsian._tables.prepare import Prepared
-from rawlsian.operators.traversal import Trajectory
+from rawlsian.operators.compositions import get_operator
+from rawlsian.operators.traversal import Trajectory, traverse_of
 from rawlsian.report import frontier_labels
 
 N_INIT = 10
@@ -214,7 +214,7 @@ def with_centers(problem: Problem, centers: NDArray[np.float64]) -> Clustering:
 
 
 def try_range(
-    problem: Problem, numbers: Sequence[int], seed: int, tell: Progress
+    problem: Problem, numbers: Sequence[int], seed: int, progress: Progress
 ) -> tuple[list[Candidate], Clustering]:
     """K-means with each number of clusters, and the one with the best silhouette."""
     rng = np.random.RandomState(seed)
@@ -222,7 +222,7 @@ def try_range(
     tried: list[Candidate] = []
     chosen: tuple[float, Clustering] | None = None
     for done, n_clusters in enumerate(numbers):
-        tell("k-means", done, len(numbers))
+        progress("k-means", done, len(numbers))
         found = plain(problem, n_clusters, seed)
         silhouette = _silhouette(problem.X[rows], found.labels[rows])
         tried.append(
@@ -250,18 +250,18 @@ def _silhouette(X: NDArray[np.float64], labels: NDArray[np.int32]) -> float | No
 
 
 def fit(
-    problem: Problem, before: Clustering, method: str, seed: int, tell: Progress
+    problem: Problem, before: Clustering, method: str, seed: int, progress: Progress
 ) -> Fitted:
     """Run the method, from k-means or beside it."""
-    tell(method, 0, None)
+    progress(method, 0, None)
     how = METHODS[method]
     if how.solver is None:
-        return _walked(problem, before, method, tell)
+        return _walked(problem, before, method, progress)
     solver = how.solver(
         len(before.centers),
         max_distance=problem.max_distance,
         random_state=seed,
-        callback=lambda step: tell(method, step.n_done, step.n_runs),
+        callback=lambda step: progress(method, step.n_done, step.n_runs),
     )
     solver._fit_engine(InMemoryEngine(problem))
     is_interrupted = solver.stop_reason_ == "interrupted"
@@ -274,15 +274,13 @@ def fit(
 
 
 def _walked(
-    problem: Problem, before: Clustering, method: str, tell: Progress
+    problem: Problem, before: Clustering, method: str, progress: Progress
 ) -> Fitted:
-    trajectory = traverse(
-        problem.X,
+    trajectory = traverse_of(
+        problem,
         before.labels,
-        problem.groups,
-        operator=method,
-        max_distance=problem.max_distance,
-        callback=lambda step: tell(method, step.n_iter, None),
+        operator=get_operator(method),
+        callback=lambda step: progress(method, step.n_iter, None),
     )
     after = with_means(problem, trajectory.labels)
     is_interrupted = trajectory.stop_reason == "interrupted"
@@ -314,28 +312,20 @@ class TradeOff:
 
 def trade_off(problem: Problem, start: Clustering, seed: int) -> TradeOff:
     """The points between the best k-means and the best for the worst-off group."""
-    rows = _some_rows(problem, seed)
-    n_clusters = len(start.centers)
-    found = frontier(
-        problem.X[rows],
-        problem.groups[rows],
-        n_clusters=n_clusters,
-        max_distance=problem.max_distance,
-        random_state=seed,
-    )
-    if len(rows) < problem.n_samples:
+    sample = _sample(problem, seed)
+    found = frontier_of(sample, n_clusters=len(start.centers), random_state=seed)
+    if sample is not problem:
         # The best of a sample need not be the best of all rows: k-means may be better.
         centers = np.array([*found.cluster_centers, start.centers])
         found = not_dominated(problem, centers)
-    found = replace(found, groups=problem.group_names)
     labels = frontier_labels(found, problem.X, start.labels)
-    return TradeOff(found, labels, len(rows))
+    return TradeOff(found, labels, sample.n_samples)
 
 
-def _some_rows(problem: Problem, seed: int) -> NDArray[np.int64]:
-    """About FRONTIER_ROWS of the rows, each group in proportion."""
+def _sample(problem: Problem, seed: int) -> Problem:
+    """Draw about FRONTIER_ROWS of the rows, each group in proportion."""
     if problem.n_samples <= FRONTIER_ROWS:
-        return np.arange(problem.n_samples)
+        return problem
     rng = np.random.default_rng(seed)
     share = FRONTIER_ROWS / problem.n_samples
     chosen = []
@@ -343,17 +333,15 @@ def _some_rows(problem: Problem, seed: int) -> NDArray[np.int64]:
         members = np.flatnonzero(problem.groups == g)
         n_drawn = min(len(members), max(round(share * len(members)), 1))
         chosen.append(rng.choice(members, n_drawn, replace=False))
-    return np.sort(np.concatenate(chosen))
+    rows = np.sort(np.concatenate(chosen))
+    return Problem.of_checked(
+        problem.X[rows], problem.group_names, problem.groups[rows],
+        problem.weights[rows], problem.max_distance,
+    )  # fmt: skip
 
 
 def cloud(problem: Problem, n_clusters: int, seed: int) -> NDArray[np.float64]:
     """Group utilities of k-means from many random starts."""
     n_runs = min(max(CLOUD_WORK // problem.n_samples, 5), MOST_CLOUD_RUNS)
-    return kmeans_restarts(
-        problem.X,
-        n_clusters,
-        n_runs=n_runs,
-        sensitive_features=problem.groups,
-        max_distance=problem.max_distance,
-        random_state=seed,
-    ).utilities
+    runs = restarts_of(problem, n_clusters, n_runs=n_runs, random_state=seed)
+    return runs.utilities

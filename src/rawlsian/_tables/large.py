@@ -67,11 +67,11 @@ def check_clusters(n_clusters: int, n_rows: int) -> None:
 
 
 def fit(
-    table: LargeTable, n_clusters: int, method: str, seed: int, tell: Progress
+    table: LargeTable, n_clusters: int, method: str, seed: int, progress: Progress
 ) -> LargeFitted:
     """Run k-means, then the method, from k-means or beside it."""
-    tell("k-means", 0, None)
-    kmeans = _kmeans(table, n_clusters, seed, "k-means", tell)
+    progress("k-means", 0, None)
+    kmeans = _kmeans(table, n_clusters, seed, "k-means", progress)
     if _fit_is_interrupted(kmeans, table.rows.X, None):
         raise KeyboardInterrupt  # nothing has been reached yet
     members = _in_common(table, kmeans.labels_, kmeans.labels_, n_clusters).sum(axis=0)
@@ -80,11 +80,11 @@ def fit(
             f"--clusters {n_clusters} is more than k-means can tell apart in these "
             f"rows; ask for at most {np.count_nonzero(members)}."
         )
-    tell(method, 0, None)
+    progress(method, 0, None)
     if method.startswith("kmeans-"):
-        found = _searched(table, kmeans.labels_, n_clusters, method, seed, tell)
+        found = _searched(table, kmeans.labels_, n_clusters, method, seed, progress)
     else:
-        found = _walked(table, kmeans.labels_, method, tell)
+        found = _walked(table, kmeans.labels_, method, progress)
     common = _in_common(table, kmeans.labels_, found.labels, n_clusters)
     encoding = table.encoding
     outcome = Outcome(
@@ -109,7 +109,7 @@ def _kmeans(
     n_clusters: int,
     seed: int,
     stage: str,
-    tell: Progress,
+    progress: Progress,
     centers: Any = "free",
 ) -> RawlsianKMeans:
     return RawlsianKMeans(
@@ -117,18 +117,18 @@ def _kmeans(
         centers=centers,
         max_distance=table.encoding.max_distance,
         random_state=seed,
-        callback=_telling(stage, tell),
+        callback=_shown_as(stage, progress),
     )
 
 
-def _telling(stage: str, tell: Progress) -> Callable[[Any], object]:
+def _shown_as(stage: str, progress: Progress) -> Callable[[Any], object]:
     """Return a callback that shows runs of a search and passes over all rows."""
 
     def show(step: Any) -> None:
         if isinstance(step, PassStep):
-            tell(f"{stage}: pass", step.n_passes, step.max_passes)
+            progress(f"{stage}: pass", step.n_passes, step.max_passes)
         else:
-            tell(f"{stage}: search", step.n_done, step.n_runs)
+            progress(f"{stage}: search", step.n_done, step.n_runs)
 
     return show
 
@@ -147,11 +147,11 @@ def _searched(
     n_clusters: int,
     method: str,
     seed: int,
-    tell: Progress,
+    progress: Progress,
 ) -> _After:
     """Search beside k-means; number clusters so that few rows seem to move."""
     centers = method.removeprefix("kmeans-")
-    fair = _kmeans(table, n_clusters, seed, method, tell, centers)
+    fair = _kmeans(table, n_clusters, seed, method, progress, centers)
     is_interrupted = _fit_is_interrupted(fair, table.rows.X, table.rows.groups)
     common = _in_common(table, fair.labels_, start, n_clusters)
     _, numbers = linear_sum_assignment(-common)
@@ -174,10 +174,10 @@ def _searched(
     )
 
 
-def _walked(table: LargeTable, start: Any, method: str, tell: Progress) -> _After:
+def _walked(table: LargeTable, start: Any, method: str, progress: Progress) -> _After:
     found = traverse(
         table.rows.X, start, table.rows.groups, operator=method,
-        max_distance=table.encoding.max_distance, callback=_telling(method, tell),
+        max_distance=table.encoding.max_distance, callback=_shown_as(method, progress),
     )  # fmt: skip
     first, last = (
         Figures(found.utilities[at], float(found.overall[at])) for at in (0, -1)

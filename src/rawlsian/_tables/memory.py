@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rawlsian._core.problem import Problem
+from rawlsian._engines.memory import InMemoryEngine
 from rawlsian._tables import analysis
 from rawlsian._tables.analysis import Candidate, Fitted, Outcome, Progress, TradeOff
 from rawlsian._tables.columns import Used, as_category, find
@@ -19,7 +20,7 @@ from rawlsian._tables.prepare import Prepared, clusters_of, prepare
 from rawlsian._tables.read import Column
 from rawlsian._tables.request import TableRequest
 from rawlsian._tables.write import MemoryLabels
-from rawlsian.metrics import Audit, audit
+from rawlsian.metrics.audit import Audit, audit_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,17 +117,9 @@ class MemoryTable:
     def audit(self, seed: int, progress: Progress) -> FoundAudit:
         """Audit the column of clusters."""
         assert self.clusters is not None
-        problem = self.problem
         names, codes = clusters_of(self.clusters, self.prepared.rows)
         progress("auditing", 0, None)
-        result = audit(
-            problem.X,
-            codes,
-            problem.groups,
-            max_distance=problem.max_distance,
-            random_state=seed,
-        )
-        result = replace(result, groups=problem.group_names)
+        result = audit_of(InMemoryEngine(self.problem), codes, random_state=seed)
         return FoundAudit(result, names, AuditInMemory(self, result, names, codes))
 
 
