@@ -104,24 +104,33 @@ def public_names() -> None:
             each = getattr(found, name)
             names[f"{module}.{name}"] = signature(each)
             if inspect.isclass(each):
-                for member in vars(each).keys() | getattr(each, "__annotations__", {}):
-                    if not member.startswith("_"):
+                for member in {*dir(each), *getattr(each, "__annotations__", {})}:
+                    if is_ours(each, member):
                         value = inspect.getattr_static(each, member, None)
                         names[f"{module}.{name}.{member}"] = signature(value)
 
 
+def is_ours(found: type, member: str) -> bool:
+    """Return True for public members that this package defines."""
+    owners = [
+        each for each in found.__mro__
+        if member in vars(each) or member in getattr(each, "__annotations__", {})
+    ]  # fmt: skip
+    is_inside = bool(owners) and owners[0].__module__.split(".")[0] == "rawlsian"
+    return is_inside and not member.startswith("_")
+
+
 def signature(value: Any) -> str:
-    """Names, kinds and defaults of the parameters; the type of anything else."""
+    """Return names, kinds and defaults of the parameters, or what else it is."""
     if not callable(value):
-        return type(value).__name__ if isinstance(value, property) else "attribute"
+        return "property" if isinstance(value, property) else "attribute"
     try:
-        parameters = inspect.signature(value).parameters.values()
+        found = inspect.signature(value)
     except (TypeError, ValueError):
         return "callable"
-    shown = (
-        str(each.replace(annotation=inspect.Parameter.empty)) for each in parameters
-    )
-    return f"({', '.join(shown)})"
+    empty = inspect.Parameter.empty
+    bare = [each.replace(annotation=empty) for each in found.parameters.values()]
+    return str(found.replace(parameters=bare, return_annotation=empty))
 
 
 def people(seed: int, n: int, d: int, n_groups: int) -> tuple[Any, Any, Any]:

@@ -350,3 +350,9 @@ def test_a_nan_among_new_rows_is_told():
     X[7, 1] = np.inf
     with pytest.raises(ValueError, match="NaN or infinity, first in column 1 of row 7"):
         fit.predict(open_blocks(X))
+
+
+@pytest.mark.parametrize("options", [{"columns": ["a"]}, {"block_size": 3}])
+def test_options_that_open_blocks_cannot_have_are_refused(options):
+    with pytest.raises(ValueError, match="no effect on Blocks, which are open"):
+        open_blocks(open_blocks(np.zeros((4, 2))), **options)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
 
 from rawlsian import (
     Batch,
@@ -255,3 +256,28 @@ def test_a_warning_of_a_bound_that_was_stopped_names_the_line(few, monkeypatch):
         fair.fit(few[0], sensitive_features=few[1])
 
     assert [each.filename for each in caught] == [__file__]
+
+
+def test_a_warning_by_way_of_a_grid_search_names_the_line_that_called_it():
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    search = GridSearchCV(RawlsianKMeans(2, n_init=1, n_crossings=0), {"max_iter": [3]},
+                          cv=2)  # fmt: skip
+
+    with pytest.warns(UserWarning, match="y is ignored") as caught:
+        search.fit(X, np.arange(12) % 2)
+
+    assert {each.filename for each in caught} == {__file__}
+
+
+def test_stopping_the_bound_leaves_the_search_completed(monkeypatch):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rawlsian._estimators.kmeans.set_gap", stop)
+    fair = RawlsianKMeans(2, n_init=1, n_crossings=0, bound="group", random_state=0)
+
+    with pytest.warns(ConvergenceWarning, match="there is no bound_"):
+        fair.fit([[0.0], [1.0], [5.0], [6.0]], sensitive_features=list("abab"))
+
+    assert fair.stop_reason_ == "completed"
+    assert not hasattr(fair, "bound_")

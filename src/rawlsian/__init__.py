@@ -29,7 +29,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'rawlsian' has no attribute {name!r}")
     if _HOMES[name] == "rawlsian":
         return import_module(f"rawlsian.{name}")
-    return getattr(import_module(_HOMES[name]), name)
+    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return value
 
 
 def __dir__() -> list[str]:

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from rawlsian._core.parameters import Seed
 from rawlsian._core.problem import MaxDistance, Problem
-from rawlsian._outofcore.fit import SearchEnd
 from rawlsian._outofcore.problem import MAX_PASSES, OutOfCoreProblem
 from rawlsian._outofcore.walk import LargeTrajectory
+from rawlsian._search.crossing import SearchEnd
 from rawlsian._search.fair_lloyd import FairRuns, Solutions
 from rawlsian.operators.proposals import Operator
 from rawlsian.operators.traversal import Trajectory

@@ -9,10 +9,10 @@ from rawlsian._core.assignment import Assignment
 from rawlsian._core.nearest import group_means, nearest
 from rawlsian._core.problem import Problem
 from rawlsian._engines.engine import Clusters
-from rawlsian._outofcore.fit import SearchEnd
+from rawlsian._search.crossing import SearchEnd
 from rawlsian._search.fair_lloyd import FairRuns, Solutions
 from rawlsian._search.leximin import is_better
-from rawlsian._search.partitions import best_partitions, improved
+from rawlsian._search.partitions import best_partitions, costs_of, improved
 from rawlsian.operators.compositions import Rawls
 from rawlsian.operators.traversal import traverse_of
 
@@ -74,11 +74,6 @@ def walked_means(runs: FairRuns, found: Solutions, is_interrupted: bool) -> Clus
         n_iter=int(found.n_iter[0]), group_weights=None,
         stop_reason=search_end(is_interrupted),
     )  # fmt: skip
-
-
-def costs_of(problem: Problem, labels: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Return the mean cost of each group, of a problem whose max_distance is 0."""
-    return -Assignment(problem, labels).utilities
 
 
 def search_end(is_interrupted: bool) -> SearchEnd:

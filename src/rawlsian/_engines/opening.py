@@ -10,15 +10,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rawlsian._core.checks import check_examples, clear_errors_of_x
 from rawlsian._engines.engine import Rows
+from rawlsian._engines.features import check_features, set_features
 from rawlsian._engines.memory import ArrayRows
 from rawlsian._engines.outofcore import BlockRows
-from rawlsian._rows.features import check_features, set_features
 from rawlsian._rows.opening import as_blocks
 
 
 def open_rows(X: Any, *, takes_mapped: bool = False) -> Rows:
     """Open X; a large ``numpy.memmap`` is out of core only if that is asked for."""
-    blocks = as_blocks(X, is_mapped_too=takes_mapped)
+    blocks = as_blocks(X, takes_mapped=takes_mapped)
     if blocks is not None:
         return BlockRows(blocks)
     return ArrayRows(X, check_examples(X))
@@ -26,7 +26,7 @@ def open_rows(X: Any, *, takes_mapped: bool = False) -> Rows:
 
 def open_to_fit(estimator: Any, X: Any, *, takes_mapped: bool = False) -> Rows:
     """Open the rows that an estimator is fitted on, and set their features on it."""
-    blocks = as_blocks(X, is_mapped_too=takes_mapped)
+    blocks = as_blocks(X, takes_mapped=takes_mapped)
     if blocks is not None:
         set_features(estimator, blocks)
         return BlockRows(blocks)
@@ -36,7 +36,7 @@ def open_to_fit(estimator: Any, X: Any, *, takes_mapped: bool = False) -> Rows:
 def open_new(estimator: Any, X: Any, *, least_rows: int = 1) -> Rows:
     """Open rows with the features that a fitted estimator knows."""
     check_is_fitted(estimator)
-    blocks = as_blocks(X, is_mapped_too=True)
+    blocks = as_blocks(X, takes_mapped=True)
     if blocks is not None:
         check_features(estimator, blocks)
         return BlockRows(blocks)

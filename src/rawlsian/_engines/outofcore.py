@@ -26,7 +26,7 @@ from rawlsian._engines.engine import (
 from rawlsian._engines.finishing import improved_partition
 from rawlsian._engines.intervals import normal_intervals
 from rawlsian._outofcore.audit import figures_of
-from rawlsian._outofcore.fit import SearchEnd, finish_free, refined
+from rawlsian._outofcore.fit import finish_free, refined
 from rawlsian._outofcore.labels import given_labels, predicted_labels
 from rawlsian._outofcore.means import by_rule, rule_of_sample
 from rawlsian._outofcore.placing import Rule, distances_of_blocks, nearest_of_blocks
@@ -41,6 +41,7 @@ from rawlsian._outofcore.walk import (
 )
 from rawlsian._rows.blocks import Blocks
 from rawlsian._rows.opening import needs_memory
+from rawlsian._search.crossing import SearchEnd
 from rawlsian._search.fair_lloyd import FairRuns, Solutions
 from rawlsian.operators.batch import Batch
 from rawlsian.operators.proposals import Operator

@@ -7,12 +7,13 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 from rawlsian._core.problem import Problem
-from rawlsian._engines.finishing import costs_of
 from rawlsian._search.crossing import thorough_search
 from rawlsian._search.fair_lloyd import FairRuns
-from rawlsian._search.partitions import best_partitions
+from rawlsian._search.partitions import best_partitions, costs_of
+from rawlsian._support.callers import warn_caller
 from rawlsian.bounds.group import group_bound_of
 from rawlsian.bounds.proved import proved_bound_of
 
@@ -36,6 +37,26 @@ def forget_gap(estimator: Any) -> None:
     for name in ("bound_", "gap_closed_", "proved_gap_", "group_weights_"):
         if hasattr(estimator, name):
             delattr(estimator, name)
+
+
+class optional_bound:  # noqa: N801, a context manager
+    """Warn if Ctrl-C ends the computation of the bound: the clusters are final.
+
+    A class, because the frame of ``contextlib`` would be the line that is warned of.
+    """
+
+    def __enter__(self) -> None:
+        """Start the computation."""
+
+    def __exit__(self, kind: object, *_: object) -> bool:
+        """Turn Ctrl-C into a warning."""
+        if kind is not KeyboardInterrupt:
+            return False
+        warn_caller(
+            "Interrupted; there is no bound_, but labels_ are final.",
+            ConvergenceWarning,
+        )
+        return True
 
 
 def set_gap(

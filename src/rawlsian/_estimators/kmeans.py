@@ -15,6 +15,7 @@ from rawlsian._estimators.centers import CentersEstimator
 from rawlsian._estimators.gap import (
     WhichBound,
     check_which_bound,
+    optional_bound,
     set_gap,
     utilitarian_cost,
 )
@@ -183,10 +184,8 @@ class RawlsianKMeans(CentersEstimator):
         finish = engine.finish_free if self.centers == "free" else engine.finish_means
         found = finish(runs, best, is_interrupted)
         if self.bound is not None and found.stop_reason != "interrupted":
-            try:
+            with optional_bound():
                 self._set_gap(engine, runs, found, best.group_weights[0], rng)
-            except KeyboardInterrupt:
-                found = found._replace(stop_reason="interrupted")
         return found
 
     def _solutions(

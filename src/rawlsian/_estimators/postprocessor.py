@@ -27,7 +27,13 @@ from rawlsian._core.parameters import (
 from rawlsian._core.problem import MaxDistance, Problem
 from rawlsian._engines.engine import Engine
 from rawlsian._engines.opening import open_to_fit
-from rawlsian._estimators.gap import WhichBound, check_which_bound, forget_gap, set_gap
+from rawlsian._estimators.gap import (
+    WhichBound,
+    check_which_bound,
+    forget_gap,
+    optional_bound,
+    set_gap,
+)
 from rawlsian._outofcore.problem import MAX_PASSES
 from rawlsian._outofcore.walk import LEAST_PASSES, LargeTrajectory
 from rawlsian._support.callers import warn_caller
@@ -238,13 +244,8 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
             for step in (0, -1)
         )
         rng = random_state_of(self.random_state)
-        try:
+        with optional_bound():
             set_gap(self, problem, self.cluster_centers_, cost, start, rng)
-        except KeyboardInterrupt:
-            warn_caller(
-                "Interrupted; there is no bound_, but labels_ are final.",
-                ConvergenceWarning,
-            )
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return the metadata that this estimator asks for and passes on."""

@@ -7,7 +7,6 @@ a rule that the sample's clusters follow.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from rawlsian._core.problem import Problem
 from rawlsian._outofcore.placing import Rule, Sums, rounded
 from rawlsian._outofcore.problem import OutOfCoreProblem
+from rawlsian._search.crossing import SearchEnd
 from rawlsian._search.fair_lloyd import FairRuns, Solutions
 from rawlsian._search.leximin import (
     fair_weights_of_sums,
@@ -22,8 +22,6 @@ from rawlsian._search.leximin import (
     leximin_best,
     leximin_of_sums,
 )
-
-SearchEnd = Literal["completed", "max_passes", "interrupted"]
 
 # A pass that lowers the largest mean cost by a smaller relative gain is the last.
 LEAST_GAIN = 1e-6

@@ -66,6 +66,11 @@ def open_blocks(
     if block_size < 1:
         raise ValueError(f"block_size must be 1 or more, got {block_size}.")
     if isinstance(source, Blocks):
+        if columns is not None or block_size != BLOCK_SIZE:
+            raise ValueError(
+                "columns and block_size have no effect on Blocks, which are open; give "
+                "the file or array that they were opened from."
+            )
         return source
     if isinstance(source, (str, Path)) and str(source).endswith(".npy"):
         _refuse_columns(columns)
@@ -78,11 +83,11 @@ def open_blocks(
     return _of_array(source, int(block_size))
 
 
-def as_blocks(X: Any, *, is_mapped_too: bool = False) -> Blocks | None:
+def as_blocks(X: Any, *, takes_mapped: bool = False) -> Blocks | None:
     """Return X as ``Blocks`` if it is out of core, else None."""
     if isinstance(X, Blocks):
         return X
-    if is_mapped_too and isinstance(X, np.memmap) and _is_large(X):
+    if takes_mapped and isinstance(X, np.memmap) and _is_large(X):
         return open_blocks(X)
     if "dask" in sys.modules and sys.modules["dask"].is_dask_collection(X):
         from rawlsian._rows.dask import DaskBlocks

@@ -7,7 +7,7 @@ HG-means does for k-means (Gribel and Vidal, 2019).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,9 @@ N_INIT = 64
 
 # Of a SearchStep; out of core also of a PassStep, which this room does not know.
 Callback: TypeAlias = Callable[[Any], object]
+
+# Why a search ended; only out of core by the limit on passes.
+SearchEnd = Literal["completed", "max_passes", "interrupted"]
 
 
 def population_size(n_clusters: int) -> int:

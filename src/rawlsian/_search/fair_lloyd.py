@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rawlsian._core.entries import Entries, list_entries
 from rawlsian._core.problem import Problem
 from rawlsian._search import lloyd
+from rawlsian._search.entries import Entries, list_entries
 from rawlsian._search.restarts import slots_for
 from rawlsian._support.threads import run_in_chunks
 

@@ -110,3 +110,8 @@ def improved(
 
     chunks = run_in_chunks(improve, len(partitions), smallest_chunk=1)
     return [labels for chunk in chunks for labels in chunk]
+
+
+def costs_of(problem: Problem, labels: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Return the mean cost of each group, of a problem whose max_distance is 0."""
+    return -Assignment(problem, labels).utilities

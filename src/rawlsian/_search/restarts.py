@@ -11,12 +11,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rawlsian._core import move_kernels, sparse_rows
+from rawlsian._core import move_kernels
 from rawlsian._core.checks import refuse_text
-from rawlsian._core.entries import Entries, list_entries
 from rawlsian._core.parameters import check_count, check_n_clusters
 from rawlsian._core.problem import MaxDistance, Problem
-from rawlsian._search import lloyd
+from rawlsian._search import lloyd, sparse_rows
+from rawlsian._search.entries import Entries, list_entries
 from rawlsian._support.jobs import in_order, n_jobs
 from rawlsian._support.threads import n_threads, run_in_chunks
 

@@ -7,17 +7,18 @@ import os
 import warnings
 from pathlib import Path
 
+import joblib
 import sklearn
 
-# A user may call fit by way of scikit-learn, as in fit_predict.
+# A user may call fit by way of scikit-learn, as in fit_predict or a grid search.
 _INSIDE = (
     str(Path(__file__).parents[1]) + os.sep,
-    str(Path(str(sklearn.__file__)).parent) + os.sep,
+    *(str(Path(str(each.__file__)).parent) + os.sep for each in (joblib, sklearn)),
 )
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:
-    """Warn, naming the first line outside of this package and scikit-learn."""
+    """Warn, naming the first line outside of this package, scikit-learn and joblib."""
     frame, level = inspect.currentframe(), 1
     while frame is not None and frame.f_code.co_filename.startswith(_INSIDE):
         frame, level = frame.f_back, level + 1

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rawlsian._core import sparse_rows
 from rawlsian._core.problem import Problem
+from rawlsian._search import sparse_rows
 
 # Sample of rows in which the distinct values of each column are counted.
 ROWS_LOOKED_AT = 1024
