@@ -17,7 +17,11 @@ from typer.testing import CliRunner
 
 from rawlsian._rows.dask import ClusterError
 from rawlsian._support.files import WriteError, write_folder
-from rawlsian._tables import engines as _engines, large as _large, parts as _parts
+from rawlsian._tables import (
+    backends as _backends,
+    fit_parts as _fit_parts,
+    parts as _parts,
+)
 from rawlsian._tables.errors import TableError
 from rawlsian._tables.folder import names_of
 from rawlsian.cli import app
@@ -624,7 +628,7 @@ def test_rows_for_which_there_is_no_room_are_refused(parts, monkeypatch):
     class Full:
         free = 10
 
-    monkeypatch.setattr(_engines.shutil, "disk_usage", lambda folder: Full)
+    monkeypatch.setattr(_backends.shutil, "disk_usage", lambda folder: Full)
 
     refuses(parts, 1, "TMPDIR", "--engine dask")
 
@@ -634,8 +638,8 @@ def test_a_scratch_file_that_cannot_be_written_is_told(parts, monkeypatch):
         def write(self, data):
             raise OSError(28, "No space left on device")
 
-    full = _engines.LocalEngine(Full())
-    monkeypatch.setattr(_engines, "LocalEngine", lambda scratch: full)
+    full = _backends.ThreadBackend(Full())
+    monkeypatch.setattr(_backends, "ThreadBackend", lambda scratch: full)
 
     refuses(parts, 1, "scratch file", "No space left", "nothing was written")
 
@@ -680,9 +684,9 @@ def test_ctrl_c_on_the_way_keeps_what_was_reached(tmp_path, parts, monkeypatch, 
 @pytest.fixture(scope="module")
 def scheduler():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_engines, "n_threads", lambda: 2)
-        with forked_workers(), _engines._out_of_reach_of_ctrl_c():
-            cluster = _engines._local_cluster()
+        patch.setattr(_backends, "n_threads", lambda: 2)
+        with forked_workers(), _backends._out_of_reach_of_ctrl_c():
+            cluster = _backends._local_cluster()
     with cluster:
         yield cluster.scheduler_address
 
@@ -738,7 +742,7 @@ def test_a_cluster_that_fails_leaves_nothing_behind(
     def lost(*arguments):
         raise error
 
-    monkeypatch.setattr(_large, "_in_common", lost)
+    monkeypatch.setattr(_fit_parts, "_in_common", lost)
     done = rawlsian("fit", parts, *ASK, *on_dask, "--out", tmp_path / "labels")
 
     fails(done, 1, text, "; nothing was written.")
@@ -754,14 +758,14 @@ def test_without_a_scheduler_dask_works_on_this_machine(parts, monkeypatch):
         )
         return started[0]
 
-    monkeypatch.setattr(_engines, "_local_cluster", local)
+    monkeypatch.setattr(_backends, "_local_cluster", local)
 
     assert fit(parts, "--engine", "dask")["engine"] == "dask"
     assert started[0].status.name == "closed"
 
 
 def test_a_scheduler_that_does_not_answer_is_told(parts, monkeypatch):
-    monkeypatch.setattr(_engines, "PATIENCE", 1)
+    monkeypatch.setattr(_backends, "PATIENCE", 1)
 
     nowhere = "tcp://127.0.0.1:9"
 

@@ -252,7 +252,7 @@ def _silhouette(X: NDArray[np.float64], labels: NDArray[np.int32]) -> float | No
 def fit(
     problem: Problem, before: Clustering, method: str, seed: int, progress: Progress
 ) -> Fitted:
-    """Run the method, from k-means or beside it."""
+    """Run the method, from k-means or independently of it."""
     progress(method, 0, None)
     how = METHODS[method]
     if how.solver is None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rawlsian._support.files import OutputError, write_folder
-from rawlsian._tables.engines import Engine
+from rawlsian._tables.backends import Backend
 from rawlsian._tables.errors import WrongUseError
 from rawlsian._tables.parts import Part, Parts, Piece
 from rawlsian._tables.prepare import LeftOut
@@ -47,8 +47,8 @@ class LabelledPieces(NamedTuple):
         The columns that were read, and the one that names the rows.
     labels : ndarray or Dask array
         The clusters.
-    engine : Engine
-        The engine that holds them.
+    backend : Backend
+        Where they are.
     """
 
     parts: Parts
@@ -56,7 +56,7 @@ class LabelledPieces(NamedTuple):
     lengths: Sequence[int]
     choice: ColumnChoice
     labels: Any
-    engine: Engine
+    backend: Backend
 
     def write(self, folder: Path) -> None:
         """A file for each part; labels are fetched piece by piece."""
@@ -88,7 +88,7 @@ class LabelledPieces(NamedTuple):
             rows, left_out = kept.rows, kept.left_out
         labels = np.empty(0, np.int32)
         if n_kept:
-            labels = self.engine.fetch(self.labels, start, start + n_kept)
+            labels = self.backend.fetch(self.labels, start, start + n_kept)
         return labels_table(
             piece.n_rows, self._identifier(piece), rows, {"cluster": labels}, left_out,
             piece.first,

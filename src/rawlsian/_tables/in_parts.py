@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rawlsian._tables import large
+from rawlsian._tables import fit_parts
 from rawlsian._tables.analysis import Progress
-from rawlsian._tables.engines import Engine, dask_engine, local_engine
+from rawlsian._tables.backends import Backend, dask_backend, thread_backend
 from rawlsian._tables.facts import Facts, Passes, Reason
+from rawlsian._tables.fit_parts import EncodedTable
 from rawlsian._tables.folder import LabelledPieces
-from rawlsian._tables.large import LargeTable
 from rawlsian._tables.memory import FoundAudit, FoundClusters
 from rawlsian._tables.model import Model
 from rawlsian._tables.parts import Parts, Piece, open_parts
@@ -31,7 +31,7 @@ from rawlsian._tables.survey import (
 
 
 class PartsTable(NamedTuple):
-    """Encoded rows of all parts, where an engine has them.
+    """Encoded rows of all parts, where a backend has them.
 
     Attributes
     ----------
@@ -45,9 +45,9 @@ class PartsTable(NamedTuple):
         Columns, as the first rows show them.
     found : Survey
         Ranges, levels and groups of all rows.
-    engine : Engine
+    backend : Backend
         Threads or workers.
-    table : LargeTable
+    table : EncodedTable
         The encoded rows, and how they are encoded.
     """
 
@@ -56,8 +56,8 @@ class PartsTable(NamedTuple):
     pieces: list[Piece]
     choice: ColumnChoice
     found: Survey
-    engine: Engine
-    table: LargeTable
+    backend: Backend
+    table: EncodedTable
 
     @property
     def facts(self) -> Facts:
@@ -82,15 +82,15 @@ class PartsTable(NamedTuple):
     ) -> FoundClusters:
         """Run k-means, then the method."""
         n_rows, encoding = sum(self.found.lengths), self.table.encoding
-        large.check_clusters(numbers[0], n_rows)
-        fitted = large.fit(self.table, numbers[0], method, seed, progress)
+        fit_parts.check_clusters(numbers[0], n_rows)
+        fitted = fit_parts.fit(self.table, numbers[0], method, seed, progress)
         model = Model(
             encoding.features, fitted.centers, self.request.roles.sensitive,
             encoding.max_distance, method, self.choice.identifier,
         )  # fmt: skip
         labels = LabelledPieces(
             self.parts, self.pieces, self.found.lengths, self.choice, fitted.labels,
-            self.engine,
+            self.backend,
         )  # fmt: skip
         n_parts = len(self.parts.parts)
         passes = Passes(self.request.engine, n_rows, n_parts, fitted.n_passes)
@@ -109,29 +109,29 @@ class PartsTable(NamedTuple):
 def open_in_parts(
     request: TableRequest, files: Sequence[str], progress: Progress
 ) -> Iterator[PartsTable]:
-    """Decide columns by the first rows, start the engine, and encode all rows."""
+    """Decide columns by the first rows, start the backend, and encode all rows."""
     texts = request.source.missing_texts
     parts = open_parts(files, texts, request.roles.drop)
     choice = choose_columns(parts, request.roles, request.when_missing, texts)
     if request.engine == "dask":
         progress("starting Dask", 0, None)
     is_local = request.engine == "blocks"
-    with local_engine() if is_local else dask_engine(request.scheduler) as engine:
-        yield _encoded(request, parts, choice, engine, progress)
+    with thread_backend() if is_local else dask_backend(request.scheduler) as backend:
+        yield _encoded(request, parts, choice, backend, progress)
 
 
 def _encoded(
     request: TableRequest,
     parts: Parts,
     choice: ColumnChoice,
-    engine: Engine,
+    backend: Backend,
     progress: Progress,
 ) -> PartsTable:
     """One pass to learn what the columns hold, and another to encode them."""
     pieces = parts.pieces()
     found = survey(
         pieces,
-        engine.run(survey_piece, pieces, choice.plan),
+        backend.run(survey_piece, pieces, choice.plan),
         request.roles,
         lambda done: progress("reading", done, len(pieces)),
     )
@@ -139,5 +139,5 @@ def _encoded(
     progress("encoding", 0, None)
     some = [piece for piece, n in zip(pieces, found.lengths, strict=True) if n]
     lengths = [n for n in found.lengths if n]
-    table = LargeTable(engine.encode(some, lengths, encoding), encoding)
-    return PartsTable(request, parts, pieces, choice, found, engine, table)
+    table = EncodedTable(backend.encode(some, lengths, encoding), encoding)
+    return PartsTable(request, parts, pieces, choice, found, backend, table)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rawlsian._support.files import write_text
-from rawlsian._tables import large
+from rawlsian._tables import fit_parts
 from rawlsian._tables.analysis import Progress
 from rawlsian._tables.errors import WrongUseError, noting
 from rawlsian._tables.facts import Reason
@@ -69,8 +69,8 @@ class FitOptions(NamedTuple):
 
     def check_parts(self, request: TableRequest, outputs: Outputs) -> None:
         """Refuse what needs all rows in memory."""
-        if self.method not in large.METHODS:
-            *others, last = large.METHODS
+        if self.method not in fit_parts.METHODS:
+            *others, last = fit_parts.METHODS
             works = f"{', '.join(others)} and {last} work"
             raise request.refuse(f"--method {self.method}", works)
         if len(self.numbers) > 1:

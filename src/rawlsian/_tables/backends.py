@@ -1,4 +1,4 @@
-"""Engines for out-of-core tables: threads of this machine, or Dask workers."""
+"""Backends of tables in parts: threads of this machine, or Dask workers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from rawlsian._tables.survey import Encoding, encode_piece
 PATIENCE = 5
 
 
-class Encoded(NamedTuple):
+class EncodedRows(NamedTuple):
     """Encoded rows, their groups and, of an audit, their clusters."""
 
     X: Any
@@ -37,7 +37,7 @@ class Encoded(NamedTuple):
     labels: Any
 
 
-class Engine(ABC):
+class Backend(ABC):
     """Execution backend; holds the encoded rows."""
 
     name: str
@@ -52,7 +52,7 @@ class Engine(ABC):
     @abstractmethod
     def encode(
         self, pieces: Sequence[Piece], lengths: Sequence[int], encoding: Encoding
-    ) -> Encoded:
+    ) -> EncodedRows:
         """The encoded rows of pieces that have rows."""
 
     @abstractmethod
@@ -60,7 +60,7 @@ class Engine(ABC):
         """Some of the labels, here in memory."""
 
 
-class LocalEngine(Engine):
+class ThreadBackend(Backend):
     """The threads of this machine; encoded rows are in a file without a name.
 
     The system frees it when it is closed, however this program ends.
@@ -74,7 +74,7 @@ class LocalEngine(Engine):
 
     def encode(
         self, pieces: Sequence[Piece], lengths: Sequence[int], encoding: Encoding
-    ) -> Encoded:
+    ) -> EncodedRows:
         """Write the rows to the scratch file, and map it."""
         shape = sum(lengths), encoding.width
         _check_room(4 * shape[0] * shape[1])
@@ -85,7 +85,7 @@ class LocalEngine(Engine):
             labels.append(some_labels)
         # Copy on write: compiled code takes it for an ordinary array.
         mapped = np.memmap(self.scratch, np.float32, "c", shape=shape)
-        return Encoded(
+        return EncodedRows(
             open_blocks(mapped), np.concatenate(groups), np.concatenate(labels)
         )
 
@@ -117,7 +117,7 @@ def _check_room(n_bytes: int) -> None:
         )
 
 
-class DaskEngine(Engine):
+class DaskBackend(Backend):
     """The workers of a Dask cluster, which keep the encoded rows."""
 
     name = "dask"
@@ -129,14 +129,14 @@ class DaskEngine(Engine):
 
     def encode(
         self, pieces: Sequence[Piece], lengths: Sequence[int], encoding: Encoding
-    ) -> Encoded:
+    ) -> EncodedRows:
         """Dask arrays with a chunk a piece."""
         executor = self.executor
         all_three = executor.keep(encode_piece, [list(pieces)], encoding)
         X, groups, labels = (
             executor.keep(itemgetter(j), [all_three]) for j in range(3)
         )
-        return Encoded(
+        return EncodedRows(
             executor.join(X, np.float32, lengths, encoding.width),
             executor.join(groups, np.int32, lengths),
             executor.join(labels, np.int32, lengths),
@@ -153,14 +153,14 @@ def _same(value: Any) -> Any:
 
 
 @contextmanager
-def local_engine() -> Iterator[Engine]:
+def thread_backend() -> Iterator[Backend]:
     """Threads, and room for the rows that goes when they do."""
     with tempfile.TemporaryFile(prefix="rawlsian-") as scratch:
-        yield LocalEngine(scratch)
+        yield ThreadBackend(scratch)
 
 
 @contextmanager
-def dask_engine(scheduler: str | None) -> Iterator[Engine]:
+def dask_backend(scheduler: str | None) -> Iterator[Backend]:
     """Workers of a scheduler, or else of this machine as long as they are needed."""
     try:
         import dask.array  # noqa: F401
@@ -182,7 +182,7 @@ def dask_engine(scheduler: str | None) -> Iterator[Engine]:
         else:
             stack.enter_context(_client(scheduler))
         try:
-            yield DaskEngine()
+            yield DaskBackend()
         except ClusterError as error:
             raise WorkersError(str(error).rstrip(".")) from error
         except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""Cluster out-of-core rows and make that fair."""
+"""Fit a table in parts: k-means on its encoded rows, then the method."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rawlsian._estimators.traverse import traverse
 from rawlsian._outofcore.problem import PassStep
 from rawlsian._rows.opening import as_blocks
 from rawlsian._tables.analysis import Figures, Outcome, Progress
-from rawlsian._tables.engines import Encoded
+from rawlsian._tables.backends import EncodedRows
 from rawlsian._tables.errors import WrongUseError
 from rawlsian._tables.survey import Encoding
 from rawlsian.metrics import Audit, audit
@@ -24,7 +24,7 @@ from rawlsian.metrics import Audit, audit
 METHODS = ("rawls", "batch", "kmeans-free", "kmeans-mean")
 
 
-class LargeFitted(NamedTuple):
+class FittedParts(NamedTuple):
     """A fit of out-of-core rows: figures, labels of all rows, centers, passes."""
 
     outcome: Outcome
@@ -44,10 +44,10 @@ class _After(NamedTuple):
     is_interrupted: bool
 
 
-class LargeTable(NamedTuple):
+class EncodedTable(NamedTuple):
     """Encoded rows, and how they were encoded."""
 
-    rows: Encoded
+    rows: EncodedRows
     encoding: Encoding
 
     def audit(self, labels: Any, n_bootstrap: int = 1000) -> Audit:
@@ -67,9 +67,9 @@ def check_clusters(n_clusters: int, n_rows: int) -> None:
 
 
 def fit(
-    table: LargeTable, n_clusters: int, method: str, seed: int, progress: Progress
-) -> LargeFitted:
-    """Run k-means, then the method, from k-means or beside it."""
+    table: EncodedTable, n_clusters: int, method: str, seed: int, progress: Progress
+) -> FittedParts:
+    """Run k-means, then the method, from k-means or independently of it."""
     progress("k-means", 0, None)
     kmeans = _kmeans(table, n_clusters, seed, "k-means", progress)
     if _fit_is_interrupted(kmeans, table.rows.X, None):
@@ -101,11 +101,11 @@ def fit(
         found.is_interrupted,
     )
     n_passes = kmeans.n_passes_ + found.n_passes
-    return LargeFitted(outcome, found.labels, found.centers, n_passes)
+    return FittedParts(outcome, found.labels, found.centers, n_passes)
 
 
 def _kmeans(
-    table: LargeTable,
+    table: EncodedTable,
     n_clusters: int,
     seed: int,
     stage: str,
@@ -142,14 +142,14 @@ def _fit_is_interrupted(kmeans: RawlsianKMeans, X: Any, groups: Any) -> bool:
 
 
 def _searched(
-    table: LargeTable,
+    table: EncodedTable,
     start: Any,
     n_clusters: int,
     method: str,
     seed: int,
     progress: Progress,
 ) -> _After:
-    """Search beside k-means; number clusters so that few rows seem to move."""
+    """Search apart from k-means; number clusters so that few rows seem to move."""
     centers = method.removeprefix("kmeans-")
     fair = _kmeans(table, n_clusters, seed, method, progress, centers)
     is_interrupted = _fit_is_interrupted(fair, table.rows.X, table.rows.groups)
@@ -159,13 +159,13 @@ def _searched(
     assert blocks is not None
     column = blocks.columns_of(fair.labels_, "labels")
     renumbered = blocks.executor.keep(_renumbered, [column], numbers.astype(np.int32))
-    told = table.audit(start, n_bootstrap=0)
+    kmeans = table.audit(start, n_bootstrap=0)
     sizes = table.encoding.group_sizes
     utilities = fair.group_utilities_
     return _After(
         labels=blocks.join(renumbered, np.int32),
         centers=fair.cluster_centers_[np.argsort(numbers)],
-        before=Figures(told.utilities, told.overall),
+        before=Figures(kmeans.utilities, kmeans.overall),
         after=Figures(utilities, float(utilities @ sizes / sizes.sum())),
         n_passes=fair.n_passes_,
         n_steps=None,
@@ -174,7 +174,7 @@ def _searched(
     )
 
 
-def _walked(table: LargeTable, start: Any, method: str, progress: Progress) -> _After:
+def _walked(table: EncodedTable, start: Any, method: str, progress: Progress) -> _After:
     found = traverse(
         table.rows.X, start, table.rows.groups, operator=method,
         max_distance=table.encoding.max_distance, callback=_shown_as(method, progress),
@@ -195,7 +195,7 @@ def _walked(table: LargeTable, start: Any, method: str, progress: Progress) -> _
 
 
 def _in_common(
-    table: LargeTable, labels: Any, others: Any, n_clusters: int
+    table: EncodedTable, labels: Any, others: Any, n_clusters: int
 ) -> NDArray[np.int64]:
     """Count the rows that each cluster has in common with each of the others."""
     blocks = as_blocks(table.rows.X)
