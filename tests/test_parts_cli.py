@@ -373,7 +373,7 @@ def test_what_is_no_number_is_named_with_its_row(parts, monkeypatch, n_looked_at
             values[40] = "many"
         write(parts, people(seed=s, age=values), names=name)
 
-    refuses(parts, 1, "'age' holds numbers, but 'many' in row 41 of", "b.parquet'")
+    refuses(parts, 1, "'age'", "numbers, but 'many' in row 41 of", "b.parquet'")
 
 
 def test_infinity_is_named_with_its_row(parts, monkeypatch):

@@ -375,8 +375,25 @@ def test_the_user_may_say_that_what_looks_like_an_identifier_is_a_number():
 
 
 def test_numbers_mixed_with_text_are_refused_with_the_row():
-    with pytest.raises(TableError, match=r"but 'many' in row 3; mend it, or say --na"):
+    sentence = "'children' has mostly numbers, but 'many' in row 3; correct it, or say"
+
+    with pytest.raises(TableError, match=sentence):
         look_at(column_of(["1", "2", "many", "3"], "children"))
+
+
+def test_text_that_the_user_calls_numbers_is_refused_with_the_row():
+    sentence = (
+        "^--numeric names 'job', but row 2 has 'farmer', which is not a number; leave "
+        "--numeric out, or correct the table.$"
+    )
+
+    with pytest.raises(TableError, match=sentence):
+        look_at(column_of(["1", "farmer", "cook"], "job"), "number")
+
+
+def test_a_text_among_what_the_user_calls_numbers_is_refused_with_the_row():
+    with pytest.raises(TableError, match=r"'a' must hold numbers, but '[?]' in row 3"):
+        look_at(column_of(["1", "2", "?"], "a"), "number")
 
 
 def test_numbers_with_commas_are_refused():
@@ -596,8 +613,8 @@ def test_a_feature_is_never_taken_for_the_identifier(tmp_path, model):
         ("age\n20\n", "needs the column 'job'"),
         ("age,job\n20,baker\n", r"'job' has 1 value\(s\) that the model has not seen"),
         ("age,job\n,cook\n", "the first is row 1 .missing: age."),
-        ("age,job\nold,cook\n", "holds numbers, but 'old' in row 1"),
-        ("age,job\n\uff11,cook\n", "holds numbers, but '\uff11' in row 1"),
+        ("age,job\nold,cook\n", "must hold numbers, but 'old' in row 1"),
+        ("age,job\n\uff11,cook\n", "must hold numbers, but '\uff11' in row 1"),
     ],
 )
 def test_a_table_that_does_not_fit_the_model_is_refused(

@@ -203,8 +203,11 @@ def look_at(column: Column, said: Kind | None = None) -> Used | Unused:
         is_other = column.stored_as == "other"
         reason = "lists, times of day or bytes" if is_other else "empty"
         return Unused(name, reason)
-    if said is not None:
-        return as_category(column) if said == "category" else as_numbers(column)
+    if said == "category":
+        return as_category(column)
+    if said == "number":
+        _refuse_text(column)
+        return as_numbers(column)
     if n_levels == 1 and column.codes.min() >= 0:
         value = repr(column.texts()[0])
         return Unused(name, f"has the same value in all rows, {value:.40}")
@@ -228,7 +231,7 @@ def as_category(column: Column) -> Used:
 def as_numbers(column: Column, or_else: str = "") -> Used:
     """The column's values as finite numbers, or an error that names what is not one.
 
-    ``or_else`` ends the sentence: another way out than mending the table.
+    ``or_else`` ends the sentence: another way out than to correct the table.
     """
     if column.stored_as == "number":
         numbers = column.levels.cast(pa.float64(), safe=False).to_numpy()
@@ -239,7 +242,7 @@ def as_numbers(column: Column, or_else: str = "") -> Used:
     else:
         is_good = match(column.levels, f"{NUMBER}|{NOT_FINITE}")
         if not is_good.all():
-            raise _mixed(column, int(np.argmin(is_good)), or_else)
+            raise _mixed(column, is_good, "must hold numbers", or_else)
         numbers = as_floats(column.levels)
     if not np.isfinite(numbers).all():
         place = int(np.flatnonzero(~np.isfinite(numbers))[0])
@@ -298,20 +301,43 @@ def _are_dates(column: Column) -> bool:
     return sum(are_dates) >= NEARLY_ALL * len(are_dates)
 
 
+def _refuse_text(column: Column) -> None:
+    """Raise if --numeric names a column that does not have mostly numbers."""
+    if column.stored_as != "text":
+        return
+    is_good = match(column.levels, f"{NUMBER}|{NOT_FINITE}")
+    if not _is_mostly(is_good, column):
+        place = int(np.argmin(is_good))
+        raise TableError(
+            f"--numeric names {column.name!r}, but {column.first_row(place)} has "
+            f"{column.levels[place].as_py()!r:.60}, which is not a number; leave "
+            "--numeric out, or correct the table."
+        )
+
+
 def _refuse_mixed(column: Column) -> None:
     """Raise if half of the rows or more hold numbers, and others do not."""
     is_good = match(column.levels, NUMBER)
-    share = np.append(is_good, False)[column.codes].sum() / (column.codes >= 0).sum()
-    if share >= MOSTLY and not is_good.all():
+    if _is_mostly(is_good, column) and not is_good.all():
         or_else = f", --categorical {column.name!r} or --drop {column.name!r}"
-        raise _mixed(column, int(np.argmin(is_good)), or_else)
+        raise _mixed(column, is_good, "has mostly numbers", or_else)
 
 
-def _mixed(column: Column, place: int, or_else: str) -> TableError:
+def _is_mostly(is_good: NDArray[np.bool_], column: Column) -> bool:
+    """Return True if at least MOSTLY of the rows with a value have a good level."""
+    n_good = np.append(is_good, False)[column.codes].sum()
+    return bool(n_good / (column.codes >= 0).sum() >= MOSTLY)
+
+
+def _mixed(
+    column: Column, is_good: NDArray[np.bool_], has: str, or_else: str
+) -> TableError:
+    """Return the error that names the first level that is not good."""
+    place = int(np.argmin(is_good))
     text = repr(column.levels[place].as_py())
     return TableError(
-        f"column {column.name!r} holds numbers, but {text:.60} in "
-        f"{column.first_row(place)}; mend it, or say --na {text:.60} if it means "
+        f"column {column.name!r} {has}, but {text:.60} in "
+        f"{column.first_row(place)}; correct it, or say --na {text:.60} if it means "
         f"missing{or_else}."
     )
 

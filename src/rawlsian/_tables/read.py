@@ -390,7 +390,7 @@ def _parse(content: bytes, names: list[str], delimiter: str, source: str) -> pa.
             place, found = wrong[0].number - 1, wrong[0].actual_columns
             raise TableError(
                 f"{_named(source)} has {found} value(s) in row {place}, not counting "
-                f"the header, but {len(names)} columns; mend that row, or name the "
+                f"the header, but {len(names)} columns; correct that row, or name the "
                 "right --delimiter."
             ) from error
         raise TableError(
@@ -404,7 +404,7 @@ def _refuse_open_quote(content: bytes, encoded: pa.Table, source: str) -> None:
     if last and "\n" in last and not content.rstrip().endswith(b'"'):
         raise TableError(
             f"{_named(source)} has a quote in row {encoded.num_rows} that is never "
-            "closed, so that the rows after it cannot be read; mend that row."
+            "closed, so that the rows after it cannot be read; correct that row."
         )
 
 
