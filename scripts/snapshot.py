@@ -27,8 +27,8 @@ import numpy as np
 SEEDS = (0, 1, 2)
 OPERATORS = ("R1", "R2", "R1+R2", "R2-exhaustive", "batch", "relocate", "rawls")
 LARGE_OPERATORS = ("batch", "rawls")
-# Keys of --json whose values are sentences or name files.
-WORDS = ("remarks", "reason", "not_clustered_on")
+# Keys of --json whose values are sentences, or say how much work it was.
+WORDS = ("remarks", "reason", "not_clustered_on", "passes")
 
 PUBLIC_MODULES = ("bounds", "datasets", "metrics", "operators", "plotting",
                   "preprocessing", "report", "study")  # fmt: skip

@@ -15,6 +15,8 @@ from distributed import LocalCluster
 from sklearn.metrics import adjusted_rand_score
 from typer.testing import CliRunner
 
+from rawlsian import fit_table
+from rawlsian._outofcore import problem
 from rawlsian._rows.dask import ClusterError
 from rawlsian._support.files import WriteError, write_folder
 from rawlsian._tables import (
@@ -777,3 +779,18 @@ def test_without_dask_its_extra_is_named(parts, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
 
     refuses(parts, 2, "pip install 'rawlsian[dask]'", options=("--engine", "dask"))
+
+
+@pytest.mark.parametrize("method", ["rawls", "kmeans-free"])
+def test_a_fit_of_parts_checks_its_rows_in_one_pass(method, parts, monkeypatch):
+    checked, check = [], problem.check_summaries
+
+    def counted(blocks, summaries):
+        checked.append(blocks)
+        check(blocks, summaries)
+
+    monkeypatch.setattr(problem, "check_summaries", counted)
+
+    fit_table(str(parts), "sex", clusters=2, method=method)
+
+    assert len(checked) == 1

@@ -116,7 +116,7 @@ def encode_groups_of(
 ) -> tuple[NDArray[Any], Column]:
     """Return the names of the groups, sorted, and a column of group codes."""
     if sensitive_features is None:
-        zeros = blocks.executor.keep(_no_groups, [blocks.lengths])
+        zeros = blocks.executor.keep(no_groups, [blocks.lengths])
         return np.array([EVERYONE]), zeros
     raw = blocks.columns_of(sensitive_features, "sensitive_features")
     encoded = blocks.executor.keep(encode_block, [raw])
@@ -135,7 +135,8 @@ def _without_codes(encoded: Encoded) -> tuple[Encoded, int]:
     return encoded._replace(codes=np.empty(0, np.int32)), len(encoded.codes)
 
 
-def _no_groups(n_rows: int) -> NDArray[np.int32]:
+def no_groups(n_rows: int) -> NDArray[np.int32]:
+    """Return the group codes of a block where everyone is in one group."""
     return np.zeros(n_rows, np.int32)
 
 

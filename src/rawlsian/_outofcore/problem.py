@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
@@ -20,12 +20,14 @@ from rawlsian._core.problem import MaxDistance
 from rawlsian._outofcore.checking import (
     check_summaries,
     encode_groups_of,
+    no_groups,
     summarise,
     weights_of,
 )
 from rawlsian._outofcore.placing import Rule, Sums, add_up, assign, label, rounded
 from rawlsian._rows.blocks import Blocks
 from rawlsian._rows.executors import Column
+from rawlsian._rows.groups import EVERYONE
 from rawlsian._search.crossing import Callback
 
 # Passes over all rows, unless a user gives another limit.
@@ -160,6 +162,20 @@ class OutOfCoreProblem:
         )
         large.count_pass()
         return large
+
+    def again(self, callback: Callback | None = None) -> OutOfCoreProblem:
+        """Return the same checked rows, with no pass counted yet."""
+        return replace(self, callback=callback, n_passes=0, largest_cost=np.nan)
+
+    def as_one_group(self) -> OutOfCoreProblem:
+        """Return the same checked rows, with everyone in one group."""
+        return replace(
+            self,
+            group_names=np.array([EVERYONE]),
+            groups=self.blocks.executor.keep(no_groups, [self.lengths]),
+            members=self.members.sum(axis=1, keepdims=True),
+            group_sizes=self.group_sizes.sum(keepdims=True),
+        )
 
     def count_pass(self) -> None:
         """Count one more pass, and call the callback."""

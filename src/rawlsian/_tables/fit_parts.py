@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from rawlsian._engines.opening import open_rows
+from rawlsian._engines.outofcore import OutOfCoreEngine
 from rawlsian._estimators.kmeans import RawlsianKMeans
-from rawlsian._estimators.traverse import traverse
-from rawlsian._outofcore.problem import PassStep
+from rawlsian._outofcore.problem import OutOfCoreProblem, PassStep
 from rawlsian._rows.opening import as_blocks
+from rawlsian._search.crossing import Callback
 from rawlsian._tables.analysis import Figures, Outcome, Progress
 from rawlsian._tables.backends import EncodedRows
 from rawlsian._tables.errors import WrongUseError
 from rawlsian._tables.survey import Encoding
-from rawlsian.metrics import Audit, audit
+from rawlsian.metrics.audit import audit_of
+from rawlsian.operators.compositions import get_operator
 
 # The methods that need no more than sums over the rows.
 METHODS = ("rawls", "batch", "kmeans-free", "kmeans-mean")
@@ -44,18 +46,25 @@ class _After(NamedTuple):
     is_interrupted: bool
 
 
-class EncodedTable(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class EncodedTable:
     """Encoded rows, and how they were encoded."""
 
     rows: EncodedRows
     encoding: Encoding
 
-    def audit(self, labels: Any, n_bootstrap: int = 1000) -> Audit:
-        """Audit labels of these rows."""
-        return audit(
-            self.rows.X, labels, self.rows.groups,
-            max_distance=self.encoding.max_distance, n_bootstrap=n_bootstrap,
-        )  # fmt: skip
+    @cached_property
+    def problem(self) -> OutOfCoreProblem:
+        """Rows and groups, checked in one pass."""
+        blocks = as_blocks(self.rows.X)
+        assert blocks is not None  # a backend keeps rows out of core
+        return OutOfCoreProblem.of(
+            blocks, self.rows.groups, max_distance=self.encoding.max_distance
+        )
+
+    def engine(self, callback: Callback | None = None) -> OutOfCoreEngine:
+        """Return an engine for the checked rows."""
+        return OutOfCoreEngine(self.problem.again(callback))
 
 
 def check_clusters(n_clusters: int, n_rows: int) -> None:
@@ -72,7 +81,10 @@ def fit(
     """Run k-means, then the method, from k-means or independently of it."""
     progress("k-means", 0, None)
     kmeans = _kmeans(table, n_clusters, seed, "k-means", progress)
-    if _fit_is_interrupted(kmeans, table.rows.X, None):
+    kmeans._fit_engine(
+        OutOfCoreEngine(table.problem.as_one_group().again(kmeans.callback))
+    )
+    if kmeans.stop_reason_ == "interrupted":
         raise KeyboardInterrupt  # nothing has been reached yet
     members = _in_common(table, kmeans.labels_, kmeans.labels_, n_clusters).sum(axis=0)
     if not members.all():
@@ -100,7 +112,7 @@ def fit(
         found.stop_reason,
         found.is_interrupted,
     )
-    n_passes = kmeans.n_passes_ + found.n_passes
+    n_passes = table.problem.n_passes + kmeans.n_passes_ + found.n_passes
     return FittedParts(outcome, found.labels, found.centers, n_passes)
 
 
@@ -121,7 +133,7 @@ def _kmeans(
     )
 
 
-def _shown_as(stage: str, progress: Progress) -> Callable[[Any], object]:
+def _shown_as(stage: str, progress: Progress) -> Callback:
     """Return a callback that shows runs of a search and passes over all rows."""
 
     def show(step: Any) -> None:
@@ -131,14 +143,6 @@ def _shown_as(stage: str, progress: Progress) -> Callable[[Any], object]:
             progress(f"{stage}: search", step.n_done, step.n_runs)
 
     return show
-
-
-def _fit_is_interrupted(kmeans: RawlsianKMeans, X: Any, groups: Any) -> bool:
-    engine = open_rows(X).with_groups(
-        groups, max_distance=kmeans.max_distance, callback=kmeans.callback
-    )
-    kmeans._fit_engine(engine)
-    return kmeans.stop_reason_ == "interrupted"
 
 
 def _searched(
@@ -152,14 +156,14 @@ def _searched(
     """Search apart from k-means; number clusters so that few rows seem to move."""
     centers = method.removeprefix("kmeans-")
     fair = _kmeans(table, n_clusters, seed, method, progress, centers)
-    is_interrupted = _fit_is_interrupted(fair, table.rows.X, table.rows.groups)
+    fair._fit_engine(table.engine(fair.callback))
     common = _in_common(table, fair.labels_, start, n_clusters)
     _, numbers = linear_sum_assignment(-common)
-    blocks = as_blocks(table.rows.X)
-    assert blocks is not None
+    blocks = table.problem.blocks
     column = blocks.columns_of(fair.labels_, "labels")
     renumbered = blocks.executor.keep(_renumbered, [column], numbers.astype(np.int32))
-    kmeans = table.audit(start, n_bootstrap=0)
+    engine = table.engine()
+    kmeans = audit_of(engine, start, n_bootstrap=0)
     sizes = table.encoding.group_sizes
     utilities = fair.group_utilities_
     return _After(
@@ -167,18 +171,16 @@ def _searched(
         centers=fair.cluster_centers_[np.argsort(numbers)],
         before=Figures(kmeans.utilities, kmeans.overall),
         after=Figures(utilities, float(utilities @ sizes / sizes.sum())),
-        n_passes=fair.n_passes_,
+        n_passes=fair.n_passes_ + engine.n_passes,
         n_steps=None,
         stop_reason=None,
-        is_interrupted=is_interrupted,
+        is_interrupted=fair.stop_reason_ == "interrupted",
     )
 
 
 def _walked(table: EncodedTable, start: Any, method: str, progress: Progress) -> _After:
-    found = traverse(
-        table.rows.X, start, table.rows.groups, operator=method,
-        max_distance=table.encoding.max_distance, callback=_shown_as(method, progress),
-    )  # fmt: skip
+    engine = table.engine(_shown_as(method, progress))
+    found = engine.walk(start, get_operator(method), None)
     first, last = (
         Figures(found.utilities[at], float(found.overall[at])) for at in (0, -1)
     )
@@ -198,8 +200,7 @@ def _in_common(
     table: EncodedTable, labels: Any, others: Any, n_clusters: int
 ) -> NDArray[np.int64]:
     """Count the rows that each cluster has in common with each of the others."""
-    blocks = as_blocks(table.rows.X)
-    assert blocks is not None
+    blocks = table.problem.blocks
     columns = [blocks.columns_of(each, "labels") for each in (labels, others)]
     parts = blocks.executor.run(_count_pairs, columns, n_clusters)
     common: NDArray[np.int64] = np.sum(list(parts), axis=0)

@@ -28,6 +28,7 @@ from rawlsian._tables.survey import (
     survey,
     survey_piece,
 )
+from rawlsian.metrics.audit import audit_of
 
 
 class PartsTable(NamedTuple):
@@ -99,7 +100,7 @@ class PartsTable(NamedTuple):
     def audit(self, seed: int, progress: Progress) -> FoundAudit:
         """Audit the column of clusters."""
         progress("auditing", 0, None)
-        result = self.table.audit(self.table.rows.labels)
+        result = audit_of(self.table.engine(), self.table.rows.labels)
         encoding = self.table.encoding
         result = replace(result, groups=np.array(encoding.group_names, object))
         return FoundAudit(result, encoding.clusters, None)
