@@ -281,3 +281,27 @@ def test_stopping_the_bound_leaves_the_search_completed(monkeypatch):
 
     assert fair.stop_reason_ == "completed"
     assert not hasattr(fair, "bound_")
+
+
+def test_a_fit_out_of_core_that_fails_leaves_a_fitted_estimator_as_it_was():
+    X = np.random.default_rng(0).normal(size=(12, 3))
+    groups = list("ab") * 6
+    fair = RawlsianKMeans(2, n_init=2, n_crossings=0, bound="group", random_state=0)
+    labels = fair.fit(X, sensitive_features=groups).predict(X)
+
+    with pytest.raises(ValueError, match="takes rows in memory"):
+        fair.fit(open_blocks(X[:, :2]), sensitive_features=groups)
+
+    np.testing.assert_array_equal(fair.predict(X), labels)
+
+
+def test_a_fit_that_fails_keeps_all_results_of_the_one_before():
+    X = np.random.default_rng(0).normal(size=(12, 3))
+    fair = RawlsianKMeans(3, n_init=2, n_crossings=0, bound="group", random_state=0)
+    fair.fit(X, sensitive_features=list("ab") * 6)
+
+    with pytest.raises(ValueError, match="n_clusters=3 is more than"):
+        fair.fit(X[:2], sensitive_features=["a", "b"])
+
+    assert hasattr(fair, "bound_")
+    assert hasattr(fair, "group_weights_")

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy import sparse
 from sklearn.compose import make_column_selector
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rawlsian import UnitDistanceEncoder
@@ -196,3 +197,24 @@ def test_output_can_be_a_frame():
 def test_numbers_too_far_apart_to_be_scaled_are_told():
     with pytest.raises(ValueError, match="column 'x0' lie too far apart"):
         UnitDistanceEncoder().fit([[-1.7e308], [1.7e308]])
+
+
+def test_a_fit_that_fails_leaves_what_an_earlier_one_learnt():
+    people = pd.DataFrame({"age": [1.0, 2.0, 3.0], "job": list("xyz")})
+    encoder = UnitDistanceEncoder().fit(people)
+    expected = encoder.transform(people)
+
+    with pytest.raises(ValueError, match="missing value"):
+        encoder.fit(people.assign(job=None))
+
+    np.testing.assert_array_equal(encoder.transform(people), expected)
+
+
+def test_an_encoder_whose_only_fit_failed_is_not_fitted():
+    people = pd.DataFrame({"age": [1.0, 2.0], "job": [None, None]})
+    encoder = UnitDistanceEncoder()
+    with pytest.raises(ValueError, match="missing value"):
+        encoder.fit(people)
+
+    with pytest.raises(NotFittedError):
+        encoder.transform(people)

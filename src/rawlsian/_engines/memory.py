@@ -83,7 +83,7 @@ class InMemoryEngine(Engine):
     problem : Problem
         The rows.
     given : TrainingRows, default=None
-        The user's own arguments, which clusterers are fitted on.
+        The user's own arguments, which clusterers are fitted on; only X without.
     callback : callable, default=None
         Called with a ``Step`` after each step of a walk.
     """
@@ -94,11 +94,8 @@ class InMemoryEngine(Engine):
         given: TrainingRows | None = None,
         callback: Callback | None = None,
     ) -> None:
-        if given is None:
-            groups = problem.group_names[problem.groups]
-            given = TrainingRows(problem.X, None, groups, problem.weights)
         self._problem = problem
-        self.given = given
+        self.given = given or TrainingRows(problem.X, None, None, None)
         self.callback = callback
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,11 +26,10 @@ def open_rows(X: Any, *, takes_mapped: bool = False) -> Rows:
 
 
 def open_to_fit(estimator: Any, X: Any, *, takes_mapped: bool = False) -> Rows:
-    """Open the rows that an estimator is fitted on, and set their features on it."""
+    """Open the rows that an estimator is fitted on; it gets their features."""
     blocks = as_blocks(X, takes_mapped=takes_mapped)
     if blocks is not None:
-        set_features(estimator, blocks)
-        return BlockRows(blocks)
+        return BlockRows(blocks, partial(set_features, estimator, blocks))
     return ArrayRows(X, _validated(estimator, X, ensure_min_samples=2))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
@@ -50,10 +51,16 @@ NO_BOUND = "give bound=None, and ask group_bound for that of some of the rows"
 
 
 class BlockRows(Rows):
-    """Rows that are read block by block."""
+    """Rows that are read block by block.
 
-    def __init__(self, blocks: Blocks) -> None:
+    ``accept`` is called once rows, groups and weights have passed all checks.
+    """
+
+    def __init__(
+        self, blocks: Blocks, accept: Callable[[], None] | None = None
+    ) -> None:
         self.blocks = blocks
+        self.accept = accept
 
     def with_groups(
         self,
@@ -69,6 +76,8 @@ class BlockRows(Rows):
             self.blocks, sensitive_features, sample_weight=sample_weight,
             max_distance=max_distance, max_passes=max_passes, callback=callback,
         )  # fmt: skip
+        if self.accept is not None:
+            self.accept()
         return OutOfCoreEngine(large)
 
     def check_bound(self, bound: object) -> None:

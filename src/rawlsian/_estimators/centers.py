@@ -84,9 +84,9 @@ class CentersEstimator(
 
     def _fit_engine(self, engine: Engine) -> Self:
         """Fit rows that were checked, in memory or out of core."""
-        forget_gap(self)
         rng = random_state_of(self.random_state)
         searched = engine.to_search(self.n_clusters, rng)
+        forget_gap(self)
         found = self._search(engine, FairRuns(searched, self.max_iter), rng)
         self._set_fitted(engine, found)
         return self

@@ -58,6 +58,7 @@ class ThreadExecutor(Executor):
         self, function: Callable[..., T], columns: Sequence[Column], *shared: Any
     ) -> Iterator[T]:
         """Yield the results; only a few wait to be taken."""
+        assert len(set(map(len, columns))) == 1, "columns differ in their blocks"
 
         def call(block: int) -> T:
             values = (column[block] for column in columns)

@@ -313,7 +313,7 @@ def encode(features: Sequence[Feature], columns: Sequence[Used]) -> NDArray[np.f
             f"{n_rows * width * 8 / 2**30:.0f} GB; leave out columns with many levels "
             "by --drop."
         )
-    values = map(_values, features, columns)
+    values = (_values(*pair) for pair in zip(features, columns, strict=True))
     return encode_values(features, values, n_rows, divides_first=True)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,7 +74,7 @@ class UnitDistanceEncoder(TransformerMixin, BaseEstimator):
         self.categorical_features = categorical_features
         self.handle_unknown = handle_unknown
 
-    def fit(self, X: Any, y: object = None) -> UnitDistanceEncoder:
+    def fit(self, X: Any, y: object = None) -> Self:
         """Learn the ranges of numbers and the levels of categories.
 
         Parameters
@@ -86,7 +86,7 @@ class UnitDistanceEncoder(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        UnitDistanceEncoder
+        Self
             The fitted encoder itself.
         """
         if self.handle_unknown not in ("error", "ignore"):
@@ -97,20 +97,21 @@ class UnitDistanceEncoder(TransformerMixin, BaseEstimator):
         columns = self._columns(X, reset=True)
         names = self._input_names()
         categorical = self._categorical(columns, names)
-        self._features: list[Feature] = []
-        self.categories_: list[NDArray[Any] | None] = []
+        features: list[Feature] = []
+        categories: list[NDArray[Any] | None] = []
         for column, name, is_categorical in zip(
             columns, names, categorical, strict=True
         ):
             _check_complete(column, name)
             levels = encode_values(column)[0] if is_categorical else None
-            self.categories_.append(levels)
-            self._features.append(
+            categories.append(levels)
+            features.append(
                 learn_range(name, _numbers(column, name))
                 if levels is None
                 else Feature(name, tuple(levels))
             )
-        self.max_distance_ = float(sum(each.n_varying for each in self._features))
+        self._features, self.categories_ = features, categories
+        self.max_distance_ = float(sum(each.n_varying for each in features))
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
@@ -126,9 +127,12 @@ class UnitDistanceEncoder(TransformerMixin, BaseEstimator):
         ndarray of shape (n_samples, n_features_out)
             The encoded rows.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "categories_")
         columns = self._columns(X, reset=False)
-        values = map(self._values, columns, self._features)
+        values = (
+            self._values(column, feature)
+            for column, feature in zip(columns, self._features, strict=True)
+        )
         return encode(self._features, values, len(columns[0]))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
@@ -144,7 +148,7 @@ class UnitDistanceEncoder(TransformerMixin, BaseEstimator):
         ndarray of shape (n_features_out,)
             One name a column.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "categories_")
         names = self._input_names(input_features)
         out: list[str] = []
         for name, feature in zip(names, self._features, strict=True):
