@@ -74,6 +74,25 @@ def test_seed_576_draws_the_golden_sample(golden):
     assert (sample.sensitive_features == "Female").sum() == 267
 
 
+@pytest.mark.parametrize("sample", [None, 500])
+def test_changing_what_was_loaded_changes_nothing_that_is_loaded_later(sample):
+    def arrays(adult):
+        parts = (adult.data, adult.sensitive_features, adult.target, adult.line_numbers)
+        return [*parts, *adult.table.values()]
+
+    first = load_adult(sample=sample, random_state=0)
+    expected = [array.copy() for array in arrays(first)]
+    for array in arrays(first):
+        array[:] = array[::-1].copy()
+    first.feature_names.clear()
+
+    again = load_adult(sample=sample, random_state=0)
+
+    assert len(again.feature_names) == 42
+    for array, before in zip(arrays(again), expected, strict=True):
+        np.testing.assert_array_equal(array, before)
+
+
 @pytest.mark.parametrize("sample", [0, -1, 7651, "500", 2.5])
 def test_a_sample_cannot_be_larger_than_a_class(sample):
     with pytest.raises(ValueError, match="sample must be from 1 to 7650"):

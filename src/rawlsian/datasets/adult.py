@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+from functools import cache
 from importlib import resources
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,23 +83,42 @@ def load_adult(
     >>> load_adult(sample=500, random_state=576).data.shape
     (1000, 42)
     """
+    whole = _prepared()
+    rows = draw_rows(whole.table["income"], sample, random_state)
+    table = {name: column[rows] for name, column in whole.table.items()}  # copies
+    return Bunch(
+        data=whole.data[rows],
+        sensitive_features=table["sex"].copy(),
+        target=table["income"].copy(),
+        table=table,
+        line_numbers=whole.line_numbers[rows],
+        feature_names=list(whole.feature_names),
+        max_distance=whole.max_distance,
+        DESCR=resources.files("rawlsian.datasets").joinpath("ADULT.md").read_text(),
+    )
+
+
+class _Prepared(NamedTuple):
+    """Whole data; shared by all calls, so never returned itself."""
+
+    table: dict[str, NDArray[Any]]
+    line_numbers: NDArray[np.int64]
+    data: NDArray[np.float64]
+    feature_names: NDArray[np.object_]
+    max_distance: float
+
+
+@cache
+def _prepared() -> _Prepared:
+    """Read and encode the file once a process, because that takes most of a second."""
     table, line_numbers = _read()
     attributes = np.empty((len(line_numbers), 8), dtype=object)
     for j, name in enumerate(CONTINUOUS + CATEGORICAL):
         attributes[:, j] = table[name]
     encoder = UnitDistanceEncoder().fit(attributes)
+    names = encoder.get_feature_names_out(CONTINUOUS + CATEGORICAL)
     data = encoder.transform(attributes)
-    rows = draw_rows(table["income"], sample, random_state)
-    return Bunch(
-        data=data[rows],
-        sensitive_features=table["sex"][rows],
-        target=table["income"][rows],
-        table={name: column[rows] for name, column in table.items()},
-        line_numbers=line_numbers[rows],
-        feature_names=list(encoder.get_feature_names_out(CONTINUOUS + CATEGORICAL)),
-        max_distance=encoder.max_distance_,
-        DESCR=resources.files("rawlsian.datasets").joinpath("ADULT.md").read_text(),
-    )
+    return _Prepared(table, line_numbers, data, names, encoder.max_distance_)
 
 
 def _read() -> tuple[dict[str, NDArray[Any]], NDArray[np.int64]]:
