@@ -59,6 +59,18 @@ def rows_of(path):
         return list(csv.DictReader(lines))
 
 
+@pytest.fixture(scope="module")
+def people_fit(tmp_path_factory):
+    """What a fit of people.csv with a trade-off tells as JSON, and its labels."""
+    folder = tmp_path_factory.mktemp("people")
+    done = rawlsian(
+        "fit", PEOPLE, "--sensitive", "sex", "--clusters", 5, "--drop", "segment",
+        "--out", folder / "labels.csv", "--frontier", folder / "points.csv", "--json",
+    )  # fmt: skip
+    labels = [int(row["cluster"]) for row in rows_of(folder / "labels.csv")]
+    return json.loads(done.stdout), labels
+
+
 FIT = ("--sensitive", "sex", "--clusters", "2")
 
 
@@ -113,16 +125,9 @@ def test_fit_says_what_is_clustered_on_and_what_is_not(tmp_path):
     assert "Left out: born (dates" in done.stdout
 
 
-def test_what_fit_tells_is_what_an_audit_of_its_labels_finds(tmp_path):
-    out = tmp_path / "labels.csv"
-    done = rawlsian(
-        "fit", PEOPLE, "--sensitive", "sex", "--clusters", 5, "--drop", "segment",
-        "--out", out, "--json",
-    )  # fmt: skip
-
-    told = json.loads(done.stdout)
+def test_what_fit_tells_is_what_an_audit_of_its_labels_finds(people_fit):
+    told, labels = people_fit
     prepared = prepare(read_table(PEOPLE), Roles(("sex",), drop=("segment",)), "error")
-    labels = [int(row["cluster"]) for row in rows_of(out)]
     found = audit_arrays(
         prepared.X, labels, prepared.groups, max_distance=8, n_bootstrap=0
     )
@@ -228,13 +233,8 @@ def test_a_column_that_may_hold_older_clusters_is_remarked_upon(tmp_path):
     assert "'old_segment' is clustered on; if it holds older clusters" in text
 
 
-def test_a_point_that_is_better_for_every_group_is_told(tmp_path):
-    done = rawlsian(
-        "fit", PEOPLE, "--sensitive", "sex", "--clusters", 5, "--drop", "segment",
-        "--frontier", tmp_path / "points.csv", "--json",
-    )  # fmt: skip
-
-    told = json.loads(done.stdout)
+def test_a_point_that_is_better_for_every_group_is_told(people_fit):
+    told, _ = people_fit
     after = {each["group"]: each["after"] for each in told["groups"]}
     lowest = {
         j: min(point["utilities"].values())
