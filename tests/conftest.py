@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+import os
+
 import pytest
-import scipy.linalg  # noqa: F401  (so that its BLAS is among those limited)
+import sklearn.cluster  # noqa: F401  (so that its libraries are among those limited)
 from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
 from support.golden import Golden
 
-# For matrices of some hundred rows BLAS is no faster on many threads, and where the
-# machine has other things to do, several times slower.
-threadpool_limits(1, user_api="blas")
+# For some hundred rows BLAS and OpenMP are no faster on many threads, and where the
+# machine has other things to do, several times slower. The variables are for processes
+# that tests start.
+threadpool_limits(1)
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 
 # Compiling the kernels takes seconds, which is not the examples' fault. Derandomised:
 # a red run can be repeated.
