@@ -128,7 +128,7 @@ def test_a_column_without_a_name_gets_one(tmp_path):
 
 
 def test_a_row_of_another_length_is_named(tmp_path):
-    with pytest.raises(TableError, match=r"3 value\(s\) in row 2, .* but 2 columns"):
+    with pytest.raises(TableError, match=r"3 values in row 2, .* but 2 columns"):
         table_of(tmp_path, "a,b\n1,2\n3,4,5\n")
 
 
@@ -611,7 +611,7 @@ def test_a_feature_is_never_taken_for_the_identifier(tmp_path, model):
     ("content", "message"),
     [
         ("age\n20\n", "needs the column 'job'"),
-        ("age,job\n20,baker\n", r"'job' has 1 value\(s\) that the model has not seen"),
+        ("age,job\n20,baker\n", r"'job' has 1 value that the model has not seen"),
         ("age,job\n,cook\n", "the first is row 1 .missing: age."),
         ("age,job\nold,cook\n", "must hold numbers, but 'old' in row 1"),
         ("age,job\n\uff11,cook\n", "must hold numbers, but '\uff11' in row 1"),

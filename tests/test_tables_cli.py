@@ -110,7 +110,7 @@ def test_what_was_not_clustered_is_listed_with_its_reason(tmp_path):
 
     done = fit(tmp_path, table, "--missing", "drop")
 
-    assert "Not clustered: 20 rows, the first is row 3 (missing: job)." in done.stdout
+    assert "Left out: 20 rows, the first is row 3 (missing: job)." in done.stdout
     written = rows_of(tmp_path / "labels.csv")
     assert [row["cluster"] == "" for row in written] == [job == "" for job in jobs]
     assert {row["not_clustered"] for row in written[2::3]} == {"missing: job"}
@@ -230,7 +230,7 @@ def test_a_column_that_may_hold_older_clusters_is_remarked_upon(tmp_path):
     done = fit(tmp_path, table)
 
     text = " ".join(done.stdout.split())
-    assert "'old_segment' is clustered on; if it holds older clusters" in text
+    assert "'old_segment' is used; if it holds older clusters" in text
 
 
 def test_a_point_that_is_better_for_every_group_is_told(people_fit):
@@ -438,7 +438,7 @@ def test_a_column_named_script_is_escaped_on_the_page(tmp_path):
         pytest.param("", 1, ["is empty"], id="an empty file"),
         pytest.param("age,sex\n", 1, ["a header but no rows"], id="a header only"),
         pytest.param(
-            "age,sex\n1,f\n1,m\n1,f\n", 1, ["no column is left to cluster on", "age"],
+            "age,sex\n1,f\n1,m\n1,f\n", 1, ["no column is left to use", "age"],
             id="constant columns",
         ),
         pytest.param(
@@ -471,7 +471,7 @@ def test_a_column_named_script_is_escaped_on_the_page(tmp_path):
             "age\n1\n2\n3\n", 2, ["--sensitive names 'sex'"], id="no such column"
         ),
         pytest.param(
-            "age,sex\n1,f\n2,m,3\n", 1, ["3 value(s) in row 2"], id="a ragged row"
+            "age,sex\n1,f\n2,m,3\n", 1, ["3 values in row 2"], id="a ragged row"
         ),
         pytest.param(b"\x00\x01\x02\x03", 1, ["is not text"], id="no table at all"),
     ],

@@ -23,6 +23,7 @@ from rawlsian._search.restarts import restarts_of
 from rawlsian._tables.errors import WrongUseError
 from rawlsian._tables.methods import METHODS
 from rawlsian._tables.prepare import Prepared
+from rawlsian._tables.text import counted
 from rawlsian.operators.compositions import get_operator
 from rawlsian.operators.traversal import Trajectory, traverse_of
 from rawlsian.report import frontier_labels
@@ -166,16 +167,16 @@ def check_clusters(n_clusters: int, problem: Problem) -> None:
     """Refuse more clusters than there are different rows."""
     if n_clusters > problem.n_samples:
         raise WrongUseError(
-            f"--clusters {n_clusters} is more than the {problem.n_samples:,} rows; ask "
-            "for fewer."
+            f"--clusters {n_clusters} is more than the "
+            f"{counted(problem.n_samples, 'row')}; ask for fewer."
         )
     n_different = len(np.unique(problem.X[: 50 * n_clusters + 1000], axis=0))
     if n_different < n_clusters:
         n_different = len(np.unique(problem.X, axis=0))
     if n_different < n_clusters:
         raise WrongUseError(
-            f"--clusters {n_clusters} is more than the {n_different:,} different rows; "
-            f"ask for at most {n_different}."
+            f"--clusters {n_clusters} is more than the "
+            f"{counted(n_different, 'different row')}; ask for at most {n_different}."
         )
 
 

@@ -1,4 +1,4 @@
-"""Classify columns: numbers, categories, or a reason not to cluster on them."""
+"""Classify columns: numbers, categories, or a reason not to use them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ Kind = Literal["number", "category"]
 
 
 class Unused(NamedTuple):
-    """A column that is not clustered on, and why."""
+    """A column that is not used, and why."""
 
     name: str
     reason: str
@@ -61,7 +61,7 @@ class Unused(NamedTuple):
 
 
 class Used(NamedTuple):
-    """A column that is clustered on: levels are floats, or texts of categories."""
+    """A column that is used: levels are floats, or texts of categories."""
 
     name: str
     kind: Kind
@@ -96,7 +96,7 @@ class Roles:
         Columns to leave out, and columns to take as categories or as numbers, however
         they look.
     use_sensitive : bool
-        True to cluster on the sensitive columns too.
+        True to use the sensitive columns, too.
     """
 
     sensitive: tuple[str, ...]
@@ -161,7 +161,7 @@ def find(table: Table, name: str, option: str) -> Column:
 
 
 def sort_out(table: Table, roles: Roles) -> tuple[list[Used], list[Unused]]:
-    """Every column either as something to cluster on, or with the reason why not."""
+    """Every column either as one to use, or with the reason why not."""
     used: list[Used] = []
     unused: list[Unused] = []
     for column in table.columns.values():
@@ -177,7 +177,7 @@ def sort_out(table: Table, roles: Roles) -> tuple[list[Used], list[Unused]]:
             unused.append(verdict)
     if not used:
         reasons = "; ".join(f"{each.name}: {each.reason}" for each in unused[:10])
-        raise TableError(f"no column is left to cluster on ({reasons}).")
+        raise TableError(f"no column is left to use ({reasons}).")
     return used, unused
 
 
@@ -189,7 +189,7 @@ def _role_reason(name: str, roles: Roles) -> str | None:
     if name == roles.identifier:
         return "the identifier"
     if name in roles.sensitive and not roles.use_sensitive:
-        return "sensitive; --use-sensitive clusters on it too"
+        return "sensitive; --use-sensitive uses it, too"
     return None
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rawlsian._tables.text import counted
+
 if TYPE_CHECKING:
     from rawlsian._tables.columns import Unused
     from rawlsian.preprocessing.features import Feature
 
 
 class Reason(NamedTuple):
-    """Why some rows are not clustered, how many, and the first, counted from 1."""
+    """Why some rows are left out, how many, and the first, counted from 1."""
 
     reason: str
     n_rows: int
@@ -23,6 +25,18 @@ class Reason(NamedTuple):
         in_file = "" if self.file is None else f" of {self.file!r}"
         return f"row {self.first_row}{in_file}"
 
+    @property
+    def where(self) -> str:
+        """Number of rows, and the first of them."""
+        if self.n_rows == 1:
+            return f"1 row, {self.first}"
+        return f"{self.n_rows:,} rows, the first is {self.first}"
+
+    @property
+    def sentence(self) -> str:
+        """Return the sentence that is printed."""
+        return f"Left out: {self.where} ({self.reason})."
+
 
 class Facts(NamedTuple):
     """Facts about a table, in one file or in many.
@@ -32,15 +46,15 @@ class Facts(NamedTuple):
     name : str
         Name of the table.
     n_rows, n_columns : int
-        Its size, rows that are not clustered included.
+        Its size, rows that are left out included.
     how : str
         Format of the table.
     features : list of Feature
-        The columns that are clustered on.
+        The columns that are used.
     unused : list of Unused
         The other columns, each with the reason.
     left_out : list of Reason
-        Rows that are not clustered, by reason.
+        Rows that are left out, by reason.
     remarks : list of str
         Sentences worth knowing.
     """
@@ -61,21 +75,17 @@ class Facts(NamedTuple):
             for feature in self.features
         )
         return [
-            f"{self.name}: {self.n_rows:,} rows, {self.n_columns} columns "
-            f"({self.how}).",
+            f"{self.name}: {counted(self.n_rows, 'row')}, "
+            f"{counted(self.n_columns, 'column')} ({self.how}).",
             f"{verb} {len(self.features)}: {used}.",
             *(f"Left out: {each.name} ({each.reason})." for each in self.unused),
-            *(
-                f"Not clustered: {each.n_rows:,} rows, the first is {each.first} "
-                f"({each.reason})."
-                for each in self.left_out
-            ),
+            *(each.sentence for each in self.left_out),
             *self.remarks,
             "",
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return columns, rows that are not clustered, and remarks."""
+        """Return columns, rows that are left out, and remarks."""
         return {
             "clustered_on": [feature.name for feature in self.features],
             "not_clustered_on": {each.name: each.reason for each in self.unused},
@@ -105,8 +115,8 @@ class Passes(NamedTuple):
         searched = ""
         if self.n_rows > LEAST_SEARCHED:
             searched = "; clusters were searched on a sample, and finished on all rows"
-        parts = f"{self.n_parts:,} part{'s' if self.n_parts > 1 else ''}"
-        return f"{self.n_passes} passes over {self.n_rows:,} rows in {parts}{searched}."
+        passes, rows = f"{self.n_passes} passes", counted(self.n_rows, "row")
+        return f"{passes} over {rows} in {counted(self.n_parts, 'part')}{searched}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return the engine and the number of passes."""

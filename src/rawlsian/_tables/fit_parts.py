@@ -19,6 +19,7 @@ from rawlsian._tables.analysis import Figures, Outcome, Progress
 from rawlsian._tables.backends import EncodedRows
 from rawlsian._tables.errors import WrongUseError
 from rawlsian._tables.survey import Encoding
+from rawlsian._tables.text import counted
 from rawlsian.metrics.audit import audit_of
 from rawlsian.operators.compositions import get_operator
 
@@ -71,7 +72,8 @@ def check_clusters(n_clusters: int, n_rows: int) -> None:
     """Refuse more clusters than there are rows."""
     if n_clusters > n_rows:
         raise WrongUseError(
-            f"--clusters {n_clusters} is more than the {n_rows:,} rows; ask for fewer."
+            f"--clusters {n_clusters} is more than the {counted(n_rows, 'row')}; ask "
+            "for fewer."
         )
 
 

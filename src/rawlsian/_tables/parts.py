@@ -24,6 +24,7 @@ from rawlsian._tables.read import (
     from_arrow,
     kind_of,
 )
+from rawlsian._tables.text import counted
 
 # Rows by which columns are classified: the first of every part, together.
 ROWS_LOOKED_AT = 50_000
@@ -188,7 +189,7 @@ def open_parts(
         )._replace(name_row=rows.name)
         for name in names
     }
-    how = f"Parquet, {len(parts)} part{'s' if len(parts) > 1 else ''}"
+    how = f"Parquet, {counted(len(parts), 'part')}"
     return Parts(parts, Table(columns, n_rows, how), starts)
 
 

@@ -19,6 +19,7 @@ from rawlsian._tables.prepare import (
     with_missing,
 )
 from rawlsian._tables.read import Column, Table
+from rawlsian._tables.text import counted
 
 
 class Placement(NamedTuple):
@@ -58,10 +59,12 @@ def predict(
 
 def _refuse_missing(lacks: dict[str, NDArray[np.bool_]], n_rows: int) -> None:
     _, left_out = complete_rows(lacks, n_rows)
-    if len(left_out.rows):
+    n_lacking = len(left_out.rows)
+    if n_lacking:
         raise TableError(
-            f"{len(left_out.rows):,} of {n_rows:,} rows lack values that the model "
-            f"needs, the first is row {left_out.rows[0] + 1} "
+            f"{n_lacking:,} of {counted(n_rows, 'row')} "
+            f"{'lacks' if n_lacking == 1 else 'lack'} values that the model needs, the "
+            f"first is row {left_out.rows[0] + 1} "
             f"({left_out.reasons[left_out.codes[0]]}); fill them in, or say --missing "
             "drop to leave these rows out."
         )
@@ -77,9 +80,9 @@ def _unknown(
     if when == "error":
         name, levels = next(iter(unknown.items()))
         raise TableError(
-            f"column {name!r} has {len(levels):,} value(s) that the model has not "
-            f"seen, such as {levels[0]!r:.60}; say --unknown drop to leave these rows "
-            "out, or --unknown ignore to take them as equally far from all others."
+            f"column {name!r} has {counted(len(levels), 'value')} that the model has "
+            f"not seen, such as {levels[0]!r:.60}; say --unknown drop to leave these "
+            "rows out, or --unknown ignore to take them as equally far from all others."
         )
     return {
         f"unknown value: {column.name}": np.append(

@@ -21,6 +21,7 @@ from rawlsian._tables.columns import (
 )
 from rawlsian._tables.errors import TableError
 from rawlsian._tables.read import Table
+from rawlsian._tables.text import counted
 from rawlsian.preprocessing.features import (
     MISSING,
     Attribute,
@@ -39,7 +40,7 @@ MOST_BYTES = 8 * 2**30
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """Rows that are not clustered.
+    """Rows that are left out.
 
     Attributes
     ----------
@@ -86,7 +87,7 @@ class Prepared:
     left_out : LeftOut
         The other rows.
     unused : list of Unused
-        The columns that are not clustered on.
+        The columns that are not used.
     remarks : list of str
         Sentences worth knowing.
     """
@@ -128,7 +129,7 @@ def prepare(
     X = encode(features, kept.used)
     n_missing = {each.name: int(each.is_missing.sum()) for each in kept.used}
     remarks = [
-        *remarks_on_columns(features, n_missing, "its median"),
+        *remarks_on_columns(features, n_missing, "the median"),
         *remarks_on_groups(group_names, np.bincount(groups)),
     ]
     return Prepared(
@@ -188,9 +189,9 @@ def check_any_varies(features: Sequence[Feature]) -> None:
     """Refuse a table whose rows do not differ."""
     if not any(feature.n_varying for feature in features):
         raise TableError(
-            "all rows are alike in the columns that are clustered on "
-            f"({', '.join(feature.name for feature in features[:10])}); there is "
-            "nothing to cluster."
+            "all rows are alike in the columns that are used "
+            f"({', '.join(feature.name for feature in features[:10])}); use "
+            "columns in which rows differ."
         )
 
 
@@ -246,7 +247,8 @@ def _refuse_missing(columns: Sequence[Used], when_missing: str, n_rows: int) -> 
     incomplete = int(np.any([column.is_missing for column in columns], axis=0).sum())
     shown = ", ".join(f"{name} ({count:,})" for name, count in counts.items())
     raise TableError(
-        f"{incomplete:,} of {n_rows:,} rows have missing values, in {shown}; say "
+        f"{incomplete:,} of {counted(n_rows, 'row')} "
+        f"{'has' if incomplete == 1 else 'have'} missing values, in {shown}; say "
         "--missing drop to leave these rows out, --missing category to give missing "
         "values a level of their own, or leave columns out with --drop."
     )
@@ -358,20 +360,27 @@ def natural(text: str) -> tuple[bool, float, str]:
 def remarks_on_columns(
     features: Sequence[Feature], n_missing: dict[str, int], fill: str
 ) -> list[str]:
-    """Return remarks on numbers that stand at a ``fill``, and on older clusters."""
+    """Return remarks on numbers replaced by a ``fill``, and on older clusters."""
     remarks = [
-        f"{feature.name!r}: missing values ({n_missing[feature.name]:,}) stand at "
-        f"{fill}, and a column of its own marks them: the column counts twice."
+        _on_fill(feature.name, n_missing[feature.name], fill)
         for feature in features
         if feature.fill is not None
     ]
     remarks += [
-        f"{feature.name!r} is clustered on; if it holds older clusters, leave it out "
+        f"{feature.name!r} is used; if it holds older clusters, leave it out "
         f"with --drop {feature.name!r}."
         for feature in features
         if LABELS_NAME.search(feature.name)
     ]
     return remarks
+
+
+def _on_fill(name: str, n_missing: int, fill: str) -> str:
+    were, them = ("was", "it") if n_missing == 1 else ("were", "them")
+    return (
+        f"{name!r}: {counted(n_missing, 'missing value')} {were} replaced by {fill}, "
+        f"and an extra column marks {them}, so {name!r} counts twice."
+    )
 
 
 def remarks_on_groups(names: Sequence[str], counts: NDArray[Any]) -> list[str]:

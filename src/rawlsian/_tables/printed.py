@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rawlsian._search.frontier import Frontier
 from rawlsian._tables.analysis import Candidate, Outcome
 from rawlsian._tables.sentences import interval_of
-from rawlsian._tables.text import TextTable
+from rawlsian._tables.text import TextTable, counted
 from rawlsian.metrics import Audit
 
 # Groups that have a column each when the trade-off is printed.
@@ -26,8 +26,7 @@ def utilities_table(outcome: Outcome) -> TextTable:
     ]
     change = _change(before.overall, after.overall)
     return TextTable(
-        f"Utilities with {outcome.n_clusters} "
-        f"cluster{'s' if outcome.n_clusters > 1 else ''}, higher is better",
+        f"Utilities with {counted(outcome.n_clusters, 'cluster')}, higher is better",
         ("group", "people", "k-means", outcome.method, "change"),
         [*rows, (), ("everyone", f"{sizes.sum():,.0f}", *change)],
     )

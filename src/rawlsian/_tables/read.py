@@ -22,6 +22,7 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from rawlsian._tables.errors import TableError, WrongUseError
+from rawlsian._tables.text import counted
 
 STANDARD_INPUT = "-"
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
@@ -389,9 +390,9 @@ def _parse(content: bytes, names: list[str], delimiter: str, source: str) -> pa.
         if wrong:
             place, found = wrong[0].number - 1, wrong[0].actual_columns
             raise TableError(
-                f"{_named(source)} has {found} value(s) in row {place}, not counting "
-                f"the header, but {len(names)} columns; correct that row, or name the "
-                "right --delimiter."
+                f"{_named(source)} has {counted(found, 'value')} in row {place}, not "
+                f"counting the header, but {counted(len(names), 'column')}; correct "
+                "that row, or name the right --delimiter."
             ) from error
         raise TableError(
             f"{_named(source)} cannot be read: {str(error).splitlines()[0]}."

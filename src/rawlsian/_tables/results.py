@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rawlsian._tables.text import TextTable, as_text
+from rawlsian._tables.text import TextTable, as_text, counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -344,12 +344,9 @@ class TablePrediction(_WithLabels):
     def summary(self) -> list[str | TextTable]:
         """Return the lines and tables that the command prints."""
         summary: list[str | TextTable] = [
-            f"{self.n_placed:,} of {self.n_rows:,} rows have a cluster.",
-            *(
-                f"Left out: {each.n_rows:,} rows, the first is {each.first} "
-                f"({each.reason})."
-                for each in self.left_out
-            ),
+            f"{self.n_placed:,} of {counted(self.n_rows, 'row')} "
+            f"{'has' if self.n_rows == 1 else 'have'} a cluster.",
+            *(each.sentence for each in self.left_out),
         ]
         if self.utilities is not None:
             rows = [

@@ -48,6 +48,7 @@ from rawlsian._tables.prepare import (
     remarks_on_groups,
 )
 from rawlsian._tables.read import Column
+from rawlsian._tables.text import counted
 from rawlsian.preprocessing.features import MISSING, Feature
 
 FILL = "the median of the rows that were looked at first"
@@ -95,7 +96,7 @@ class ColumnChoice(NamedTuple):
     medians : dict of str to float
         Number that stands for a missing one, of each column of numbers.
     unused : list of Unused
-        Columns that are not clustered on.
+        Columns that are not used.
     identifier : str or None
         The column that names the rows.
     """
@@ -154,7 +155,7 @@ def _without_counts(
             kept.append(column)
     if not kept:
         raise TableError(
-            "no column is left to cluster on "
+            "no column is left to use "
             f"({'; '.join(f'{each.name}: {each.reason}' for each in counting)})."
         )
     return kept, counting
@@ -420,7 +421,8 @@ def _missing(found: Survey, plan: Plan, n_rows: int) -> TableError:
     first = min(found.left_out.values(), key=lambda each: each[1:])
     incomplete = sum(each.n_rows for each in found.left_out.values())
     return TableError(
-        f"{incomplete:,} of {n_rows:,} rows have missing values, in {shown}; the first "
+        f"{incomplete:,} of {counted(n_rows, 'row')} "
+        f"{'has' if incomplete == 1 else 'have'} missing values, in {shown}; the first "
         f"is row {first.first_row} of {first.path!r}. Say --missing drop to leave "
         "these rows out, --missing category to give missing values a level of their "
         "own, or leave columns out with --drop."

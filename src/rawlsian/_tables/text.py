@@ -14,6 +14,11 @@ class TextTable(NamedTuple):
     rows: Sequence[Sequence[str]]
 
 
+def counted(n: int, noun: str) -> str:
+    """Return a number and a noun, with an s unless it is one."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
 def as_text(summary: Iterable[str | TextTable]) -> str:
     """Return lines and tables as plain text."""
     return "\n".join(
