@@ -243,7 +243,7 @@ def test_a_point_that_is_better_for_every_group_is_told(people_fit):
     }
     best = max(lowest, key=lowest.get)
     assert told["remarks"][-1].startswith(f"Point {best} of the trade-off is better")
-    assert f"the lowest utility is {lowest[best]:.4f}" in told["remarks"][-1]
+    assert f"lowest group utility is {lowest[best]:.4f}" in told["remarks"][-1]
 
 
 def test_that_nothing_could_be_improved_is_told(tmp_path):
@@ -351,7 +351,7 @@ def test_a_group_of_few_people_gets_no_interval(tmp_path):
     done, as_json = rawlsian(*arguments), rawlsian(*arguments, "--json")
 
     # The few are served best, so that the others cannot be compared with them.
-    assert done.stdout.count("too few in the best") == 2
+    assert done.stdout.count("best-off group too small") == 2
     told = json.loads(as_json.stdout)
     assert told["gap_interval"] is None
     assert {each["low"] for each in told["groups"]} == {None}

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rawlsian._tables.analysis import Fitted
+from rawlsian._tables.facts import Reason
 from rawlsian._tables.memory import AuditInMemory, FitInMemory, MemoryTable
 from rawlsian._tables.methods import METHODS
 from rawlsian._tables.prepare import Prepared
@@ -20,7 +21,7 @@ from rawlsian._tables.sentences import (
 )
 from rawlsian._tables.write import free_name
 from rawlsian.report import Page, Way, frontier_way, trajectory_way
-from rawlsian.report.words import LIMITS, TRADE_OFF, UTILITY
+from rawlsian.report.words import LIMITS, TRADE_OFF, utility_paragraph
 
 SAMPLED = (
     " Its centers were searched on a sample of {rows:,} rows; the figures are those of "
@@ -50,7 +51,7 @@ def fit_page(found: FitInMemory) -> Page:
         facts=(
             ("Method", fitted.method),
             ("Seed", str(found.seed)),
-            *((("Worth knowing", better),) if better else ()),
+            *((("Better point", better),) if better else ()),
         ),
         cluster_names=tuple(map(str, range(fitted.n_clusters))),
         ways=(_way(fitted), frontier_way(trade_off.frontier, trade_off.labels)),
@@ -113,13 +114,16 @@ def _page(
         texts = np.append(identifier.texts(), "")
         names = tuple(texts[identifier.codes[prepared.rows]])
         header = free_name(identifier.name, ["row", "cluster"])
-    utility = UTILITY.format(limit=problem.max_distance)
+    utility = utility_paragraph(
+        problem.max_distance,
+        some_count_twice=any(f.fill is not None for f in prepared.features),
+    )
     return Page(
         title=title,
         summary=summary,
         facts=(
             ("Rows", f"{table.n_rows:,}"),
-            ("Clustered", f"{len(prepared.rows):,}"),
+            ("Rows used", f"{len(prepared.rows):,}"),
             (columns, ", ".join(f.name for f in prepared.features)),
             ("Clusters", str(len(cluster_names))),
             *facts,
@@ -147,9 +151,9 @@ def _notes(prepared: Prepared) -> tuple[tuple[str, tuple[str, ...]], ...]:
         "Columns that were left out": [
             f"{column.name}: {column.reason}" for column in prepared.unused
         ],
-        "Rows that were not clustered": [
-            f"{reason}: {count:,} rows, the first is row {first}"
-            for reason, count, first in prepared.left_out.by_reason()
+        "Rows that were left out": [
+            f"{each.reason}: {each.where}"
+            for each in map(Reason._make, prepared.left_out.by_reason())
         ],
     }
     return tuple((head, tuple(lines)) for head, lines in lists.items() if lines)

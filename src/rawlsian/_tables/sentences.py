@@ -12,11 +12,14 @@ from rawlsian._search.frontier import Frontier
 from rawlsian._tables.analysis import Outcome
 from rawlsian._tables.prepare import FEW_PEOPLE
 from rawlsian.metrics import Audit
+from rawlsian.preprocessing.features import MISSING
 
 # Clusters named as those that hurt the worst-off group most.
 MOST_HURTFUL = 3
 # A gain that four digits show.
 NOTEWORTHY = 1e-4
+# A gap, relative to the utility of a perfect fit, that is only rounding.
+ROUNDING = 1e-12
 
 
 def fit_summary(outcome: Outcome) -> tuple[str, str]:
@@ -25,8 +28,7 @@ def fit_summary(outcome: Outcome) -> tuple[str, str]:
     lowest, lowest_after = before.utilities.min(), after.utilities.min()
     distance = outcome.max_distance - lowest
     nearer = (lowest_after - lowest) / distance if distance > 0 else 0.0
-    moved, n_rows = outcome.n_moved, int(outcome.group_sizes.sum())
-    if moved == 0 and lowest_after - lowest < NOTEWORTHY:
+    if outcome.n_moved == 0 and lowest_after - lowest < NOTEWORTHY:
         return (
             f"Nothing that {outcome.method} tried raises the lowest group utility, "
             f"{lowest:.4f} ({_worst(before.utilities, names)}).",
@@ -38,16 +40,25 @@ def fit_summary(outcome: Outcome) -> tuple[str, str]:
         f"({_worst(after.utilities, names)}): the worst-off group's mean "
         f"squared distance to its centers is {abs(nearer):.1%} "
         f"{'less' if nearer >= 0 else 'more'}.",
-        f"Overall utility goes from {before.overall:.4f} to {after.overall:.4f}, and "
-        f"{moved:,} of {n_rows:,} people ({moved / n_rows:.1%}) "
-        f"{'is' if moved == 1 else 'are'} in another cluster.",
+        f"Overall utility goes from {before.overall:.4f} to {after.overall:.4f}"
+        f"{_moved(outcome.n_moved, int(outcome.group_sizes.sum()))}",
+    )
+
+
+def _moved(n_moved: int, n_rows: int) -> str:
+    """End the sentence with how many people are in another cluster."""
+    if n_moved == 0:
+        return ". Nobody is in another cluster; only the centers moved."
+    return (
+        f", and {n_moved:,} of {n_rows:,} people ({n_moved / n_rows:.1%}) "
+        f"{'is' if n_moved == 1 else 'are'} in another cluster."
     )
 
 
 def _worst(utilities: NDArray[np.float64], names: NDArray[Any]) -> str:
     """Name the group of the lowest utility, and those level with it to four digits."""
     level = [
-        name
+        str(name).replace(MISSING, f"{MISSING[1:-1]!r}")  # no brackets in brackets
         for name, utility in zip(names, utilities, strict=True)
         if f"{utility:.4f}" == f"{utilities.min():.4f}"
     ]
@@ -63,14 +74,21 @@ def better_point(outcome: Outcome, frontier: Frontier) -> str | None:
     lowest = frontier.utilities.min(axis=1)
     point = int(np.argmax(np.where(is_better, lowest, -np.inf)))
     return (
-        f"Point {point} of the trade-off is better for every group: the lowest utility "
-        f"is {lowest[point]:.4f}, and everyone's {frontier.overall[point]:.4f}. There "
-        "centers need not be means, and everyone is in the cluster of the nearest one."
+        f"Point {point} of the trade-off is better for every group. Its lowest group "
+        f"utility is {lowest[point]:.4f} and its overall utility is "
+        f"{frontier.overall[point]:.4f}. Its centers are free: they need not be means, "
+        "and everyone is in the cluster of the nearest one."
     )
 
 
-def audit_summary(audit: Audit) -> tuple[str, str]:
-    """Return two sentences on what was found."""
+def audit_summary(audit: Audit) -> tuple[str, ...]:
+    """Return sentences on what was found."""
+    perfect = "Every cluster has one person, so every fit is perfect."
+    is_single = bool((audit.cluster_sizes.sum(axis=1) == 1).all())
+    return (*_on_groups(audit), *([perfect] if is_single else []))
+
+
+def _on_groups(audit: Audit) -> tuple[str, ...]:
     names = audit.groups
     worst, best = int(audit.utilities.argmin()), int(audit.utilities.argmax())
     if len(names) == 1:
@@ -79,6 +97,8 @@ def audit_summary(audit: Audit) -> tuple[str, str]:
             f"{audit.overall:.4f}.",
             "With no other group there is nobody to compare with.",
         )
+    if _is_level(audit):
+        return (f"All groups have the same utility, {audit.overall:.4f}.",)
     interval = f" ({audit.confidence:.0%} interval: {interval_of(audit, worst)})"
     return (
         f"{names[worst]} is served worst, with a mean utility of "
@@ -86,6 +106,11 @@ def audit_summary(audit: Audit) -> tuple[str, str]:
         f"{interval}.",
         f"The ratio of the two is {four_fifths(audit)}.",
     )
+
+
+def _is_level(audit: Audit) -> bool:
+    """Return True if all groups have the same utility."""
+    return audit.gap <= ROUNDING * audit.max_distance
 
 
 def four_fifths(audit: Audit) -> str:
@@ -121,7 +146,7 @@ def interval_of(audit: Audit, g: int) -> str:
     if audit.sizes[g] < FEW_PEOPLE:
         return "too few people"
     if not has_interval(audit, g):
-        return "too few in the best"
+        return "best-off group too small"
     low, high = audit.intervals[g]
     return f"{low:.4f} to {high:.4f}"
 
@@ -129,9 +154,9 @@ def interval_of(audit: Audit, g: int) -> str:
 def hurtful(audit: Audit, clusters: Sequence[str]) -> list[str]:
     """The clusters that add most to how far the worst-off group is behind everyone.
 
-    None where everyone is in one group, which cannot be behind itself.
+    None where all groups have the same utility, or there is only one.
     """
-    if len(audit.groups) == 1:
+    if _is_level(audit):
         return []
     worst = int(audit.utilities.argmin())
     shortfalls = audit.shortfalls()

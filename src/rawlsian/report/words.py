@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-UTILITY = (
+_UTILITY = (
     "Utility: a person's utility is {limit:g} minus the squared distance to the center "
     "of their cluster; {limit:g} is the largest squared distance that two people in "
     "this table can have. A group's utility is the mean over its members. Higher is "
     "better, and {limit:g} is a perfect fit. Number columns are scaled to the range "
     "from 0 to 1, and two different categories are 1 apart, so that all columns have "
-    "the same weight."
+    "the same weight{but}."
 )
 TRADE_OFF = (
     "The trade-off: clusterings between the best k-means clustering found, which has "
@@ -17,6 +17,7 @@ TRADE_OFF = (
     "Their centers may lie anywhere, and each person is in the cluster of the nearest "
     "center."
 )
+_BUT = ", except that a number column with missing values counts twice"
 LIMITS = (
     "Utilities measure how closely clusters describe groups on average. They do not "
     "show whether the use of the clusters is fair, whether the columns measure what "
@@ -30,3 +31,8 @@ LIMITS = (
     "A higher lowest utility usually costs other groups something; this page shows who "
     "pays. Whether that is right is for the people concerned to decide.",
 )
+
+
+def utility_paragraph(limit: float, *, some_count_twice: bool = False) -> str:
+    """Return the paragraph on utility; ``limit`` is that of a perfect fit."""
+    return _UTILITY.format(limit=limit, but=_BUT if some_count_twice else "")

@@ -6,7 +6,7 @@ from typing import Any
 
 from rawlsian._core.problem import Problem
 from rawlsian.report import Page, frontier_labels, frontier_way, trajectory_way
-from rawlsian.report.words import LIMITS, TRADE_OFF, UTILITY
+from rawlsian.report.words import LIMITS, TRADE_OFF, utility_paragraph
 from rawlsian.study.beyond import Ways
 from rawlsian.study.data import Adult
 from rawlsian.study.stages import SampleRuns
@@ -65,7 +65,7 @@ def study_page(
         row_header="line",
         row_names=tuple(map(str, sample.line_numbers)),
         methods=(
-            UTILITY.format(limit=problem.max_distance),
+            utility_paragraph(problem.max_distance),
             WALKS,
             TRADE_OFF,
             BOUND.format(rows=beyond["proved_rows"]),
