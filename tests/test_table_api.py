@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import fields
@@ -195,6 +196,32 @@ def test_a_fit_checks_its_rows_once(file, tmp_path, monkeypatch):
     assert len(checked) == 1
 
 
+def test_results_are_shown_in_one_line():
+    fit = fit_table(people(), **FIT)
+    ends = fit.outcome.before, fit.outcome.after
+    before, after = (each.utilities.min() for each in ends)
+
+    assert repr(fit) == (
+        "TableFit(method='rawls', n_clusters=3, lowest utility "
+        f"{before:.4f} -> {after:.4f})"
+    )
+    found = audit_table(people(), **AUDIT)
+    assert repr(found) == (
+        "TableAudit(n_clusters=2, least_advantaged='m', lowest utility "
+        f"{found.audit.utilities.min():.4f})"
+    )
+    placed = predict_table(fit, people())
+    assert repr(placed) == "TablePrediction(n_rows=60, n_placed=60)"
+
+
+def test_a_fit_places_people_like_its_model():
+    fit = fit_table(people(), **FIT)
+
+    ours, theirs = (predict_table(each, people()) for each in (fit, fit.model))
+
+    assert ours.labels.tolist() == theirs.labels.tolist()
+
+
 def test_pages_are_what_the_commands_write(file, tmp_path):
     page = tmp_path / "page.html"
     printed("fit", file, "--sensitive", "sex", "--clusters", 3, "--drop", "segment",
@@ -336,6 +363,12 @@ def test_what_a_table_in_parts_does_not_have_is_one_sentence(parts):
         ({"clusters": None}, "--clusters must be a number such as 5"),
         ({"sensitive": None}, "--sensitive must be a text or a list of texts"),
         ({"drop": 5}, "--drop must be a text or a list of texts"),
+        ({"sensitive": pd.Series(["f"])}, "got a Series; give the name of the column"),
+        ({"sensitive": pl.Series(["f"])}, "got a Series; give the name of the column"),
+        ({"drop": [["age"]]}, "--drop must be a text or a list of texts"),
+        ({"drop": np.zeros((2, 99))}, "--drop must be a text or a list of texts"),
+        ({"na": [-9]}, "--na must be a text or a list of texts, got -9."),
+        ({"id": np.arange(60)}, "^id must be the name of a column, got ndarray; add"),
         ({"seed": "one"}, "--seed must be a number from 0"),
         ({"sensitive": []}, "--sensitive names no column"),
         ({"sensitive": "gender"}, "--sensitive names 'gender'"),
@@ -356,7 +389,34 @@ def test_bad_arguments_are_told_in_one_sentence(options, text):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("table", [None, 5, {"age": [1]}, [[1, "f"]], np.zeros((2, 2))])
+@pytest.mark.parametrize("labels", [np.zeros(60, int), [0] * 60, None])
+def test_labels_that_are_no_name_are_told(labels):
+    sentence = (
+        f"labels must be the name of a column, got {type(labels).__name__}; add the "
+        "labels to the table as a column, or use rawlsian.audit for arrays."
+    )
+
+    with pytest.raises(WrongUseError, match=f"^{re.escape(sentence)}$"):
+        audit_table(people(), "sex", labels=labels)
+
+
+def test_an_identifier_that_is_no_name_is_told_by_a_prediction():
+    with pytest.raises(WrongUseError, match="id must be the name of a column, got li"):
+        predict_table(fit_table(people(), **FIT), people(), id=["P1"])
+
+
+def test_a_lazy_frame_is_to_be_collected():
+    with pytest.raises(WrongUseError, match=r"got LazyFrame; call .collect\(\) first."):
+        fit_table(pl.from_arrow(people()).lazy(), **FIT)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        None, 5, {"age": [1]}, [[1, "f"]], np.zeros((2, 2)),
+        people().to_pandas()["age"], pl.Series("age", [1, 2]),
+    ],
+)  # fmt: skip
 def test_what_is_no_table_is_told(table):
     with pytest.raises(WrongUseError, match="table must be the path of a file or a"):
         audit_table(table, **AUDIT)
@@ -365,8 +425,6 @@ def test_what_is_no_table_is_told(table):
 @pytest.mark.parametrize(
     "table",
     [
-        people().to_pandas()["age"],
-        pl.Series("age", [1, 2]),
         pd.DataFrame({"age": [1, "x", None], "sex": ["f", "m", "m"]}),
         pd.DataFrame([[1, "f"]], columns=["sex", "sex"]),
     ],
@@ -389,8 +447,8 @@ def test_a_model_that_is_not_there_is_told(tmp_path):
 
 
 def test_what_is_no_model_is_told():
-    with pytest.raises(WrongUseError, match="or the model of a TableFit, got TableFit"):
-        predict_table(fit_table(people(), **FIT), people())
+    with pytest.raises(WrongUseError, match="a TableFit or its model, got TableAudit"):
+        predict_table(audit_table(people(), **AUDIT), people())
 
 
 def test_without_pyarrow_one_sentence_says_so():

@@ -220,8 +220,14 @@ def audit_table(
     _require_pyarrow()
     from rawlsian._tables import run
     from rawlsian._tables.outputs import Outputs
-    from rawlsian._tables.request import TableRequest, as_path, check_seed
+    from rawlsian._tables.request import (
+        TableRequest,
+        as_path,
+        check_labels,
+        check_seed,
+    )
 
+    check_labels(labels)
     check_seed(seed)
     request = TableRequest.given(
         table, sensitive, labels=labels, drop=drop, categorical=categorical,
@@ -233,7 +239,7 @@ def audit_table(
 
 
 def predict_table(
-    model: Model | PathLike,
+    model: TableFit | Model | PathLike,
     table: Any,
     *,
     out: PathLike | None = None,
@@ -254,8 +260,9 @@ def predict_table(
 
     Parameters
     ----------
-    model : path or Model
-        File that ``fit_table(..., save=...)`` wrote, or ``TableFit.model``.
+    model : path, TableFit or Model
+        File that ``fit_table(..., save=...)`` wrote, or what ``fit_table`` returned,
+        or the ``model`` of that.
     table : path or pandas, polars or pyarrow table
         CSV, TSV or Parquet, compressed or not; "-" reads standard input.
     out : path, default=None
@@ -296,7 +303,7 @@ def predict_table(
     ...     "sex": ["f", "m", "m", "f", "m", "f", "m", "m"],
     ... })
     >>> fit = fit_table(people, "sex", clusters=2, method="kmeans-free")
-    >>> predict_table(fit.model, pa.table({"age": [20, 70]})).labels
+    >>> predict_table(fit, pa.table({"age": [20, 70]})).labels
     array([1, 0], dtype=int32)
     """
     _require_pyarrow()
@@ -304,7 +311,7 @@ def predict_table(
     from rawlsian._tables.request import TableSource, as_model, as_path
 
     return run.predict(
-        as_model(model),
+        as_model(model.model if isinstance(model, TableFit) else model),
         TableSource.given(table, delimiter, encoding, na),
         run.PredictOptions(id, missing, unknown),
         as_path(out), force, progress or _silent,

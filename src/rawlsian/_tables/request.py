@@ -45,10 +45,12 @@ class TableSource(NamedTuple):
             return cls(
                 os.fspath(table), None, delimiter, encoding, as_names(na, "--na")
             )
-        if not any(hasattr(table, each) for each in FRAME_MARKS):
+        if not _is_frame(table):
+            kind = type(table).__name__
             raise WrongUseError(
                 "table must be the path of a file or a pandas, polars or pyarrow "
-                f"table, got {type(table).__name__}."
+                f"table, got {kind}"
+                f"{'; call .collect() first' if kind == 'LazyFrame' else ''}."
             )
         if delimiter is not None or encoding != "utf-8":
             raise WrongUseError(
@@ -146,6 +148,7 @@ class TableRequest(NamedTuple):
         scheduler: str | None = None,
     ) -> TableRequest:
         """Check the options that ``fit_table`` and ``audit_table`` share."""
+        check_id(id)
         check_choice(missing, "--missing", MISSING)
         source = TableSource.given(table, delimiter, encoding, na)
         roles = Roles(
@@ -170,13 +173,52 @@ class TableRequest(NamedTuple):
         )
 
 
+def _is_frame(table: Any) -> bool:
+    """Return True for a table; a Series has the same marks, but one dimension."""
+    has_mark = any(hasattr(table, each) for each in FRAME_MARKS)
+    return has_mark and len(getattr(table, "shape", (0, 0))) == 2
+
+
 def as_names(names: str | Iterable[str], option: str) -> tuple[str, ...]:
     """Return one name, or several without repetition."""
     if isinstance(names, str):
         return (names,)
-    if not isinstance(names, Iterable):
-        raise WrongUseError(f"{option} must be a text or a list of texts, got {names}.")
-    return tuple(dict.fromkeys(names))
+    if type(names).__name__ == "Series":
+        raise WrongUseError(
+            f"{option} must be a text or a list of texts, got a Series; give the name "
+            "of the column."
+        )
+    several = list(names) if isinstance(names, Iterable) else [names]
+    for name in several:
+        if not isinstance(name, str):
+            found = " ".join(repr(name).split())
+            raise WrongUseError(
+                f"{option} must be a text or a list of texts, got {found:.60}."
+            )
+    return tuple(dict.fromkeys(several))
+
+
+def check_labels(name: Any) -> None:
+    """Refuse an array of labels."""
+    _check_name(
+        name,
+        "labels",
+        "add the labels to the table as a column, or use rawlsian.audit for arrays",
+    )
+
+
+def check_id(name: Any) -> None:
+    """Refuse an array of identifiers."""
+    if name is not None:
+        _check_name(name, "id", "add the identifiers to the table as a column")
+
+
+def _check_name(name: Any, argument: str, instead: str) -> None:
+    if not isinstance(name, str):
+        raise WrongUseError(
+            f"{argument} must be the name of a column, got {type(name).__name__}; "
+            f"{instead}."
+        )
 
 
 def as_path(path: str | os.PathLike[str] | None) -> str | None:
@@ -190,8 +232,8 @@ def as_model(model: Any) -> str | Model:
         return model
     if not isinstance(model, (str, os.PathLike)):
         raise WrongUseError(
-            "model must be the path of a file that fit wrote with --save, or the model "
-            f"of a TableFit, got {type(model).__name__}."
+            "model must be the path of a file that fit wrote with --save, a TableFit "
+            f"or its model, got {type(model).__name__}."
         )
     return os.fspath(model)
 

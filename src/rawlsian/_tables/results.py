@@ -188,6 +188,14 @@ class TableFit(_WithLabels):
     def __str__(self) -> str:
         return as_text(self.summary())
 
+    def __repr__(self) -> str:
+        outcome = self.outcome
+        return (
+            f"TableFit(method={outcome.method!r}, n_clusters={outcome.n_clusters}, "
+            f"lowest utility {outcome.before.utilities.min():.4f} -> "
+            f"{outcome.after.utilities.min():.4f})"
+        )
+
     @property
     def _has_trade_off(self) -> bool:
         """True if the trade-off was asked for, and the fit not interrupted."""
@@ -314,6 +322,13 @@ class TableAudit:
     def __str__(self) -> str:
         return as_text(self.summary())
 
+    def __repr__(self) -> str:
+        return (
+            f"TableAudit(n_clusters={len(self.clusters)}, "
+            f"least_advantaged={self.audit.least_advantaged!r}, "
+            f"lowest utility {self.audit.utilities.min():.4f})"
+        )
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TablePrediction(_WithLabels):
@@ -386,6 +401,9 @@ class TablePrediction(_WithLabels):
 
     def __str__(self) -> str:
         return as_text(self.summary())
+
+    def __repr__(self) -> str:
+        return f"TablePrediction(n_rows={self.n_rows}, n_placed={self.n_placed})"
 
 
 def _needs_memory(what: str) -> Exception:

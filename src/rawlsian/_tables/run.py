@@ -24,6 +24,7 @@ from rawlsian._tables.request import (
     TableRequest,
     TableSource,
     check_choice,
+    check_id,
     check_seed,
     numbers_of_clusters,
 )
@@ -171,6 +172,7 @@ class PredictOptions(NamedTuple):
 
     def check(self) -> None:
         """Refuse what is not one of the choices."""
+        check_id(self.identifier)
         check_choice(self.when_missing, "--missing", ("error", "drop"))
         check_choice(self.when_unknown, "--unknown", ("error", "drop", "ignore"))
 
