@@ -739,6 +739,14 @@ def test_the_general_help_has_examples():
     assert "rawlsian audit people.csv --sensitive sex" in rawlsian("--help").stdout
 
 
+def test_help_shows_no_value_for_flags():
+    lines = rawlsian("fit", "--help").stdout.splitlines()
+
+    for flag in ("--use-sensitive", "--json", "--force", "--debug"):
+        (line,) = (line for line in lines if flag in line)
+        assert "bool" not in line.lower()
+
+
 # --- Inputs and outputs that meet ----------------------------------------------------
 
 

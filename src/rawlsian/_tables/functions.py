@@ -46,25 +46,28 @@ def fit_table(
 ) -> TableFit:
     """Cluster a table with k-means, then serve its worst-off group better.
 
-    This is ``rawlsian fit``: arguments are its options, and sentences of errors name
-    them as ``--drop``. Nothing is written unless a path is given.
+    This is ``rawlsian fit``. Error messages use the names of the command's options:
+    ``--drop`` is the argument ``drop``. Nothing is written unless a path is given.
 
     Parameters
     ----------
     table : path or pandas, polars or pyarrow table
-        CSV, TSV or Parquet, compressed or not; "-" reads standard input; a folder or a
-        pattern is Parquet in parts, whose rows are never all in memory.
+        CSV, TSV or Parquet, compressed or not; "-" reads standard input. A folder or a
+        pattern names Parquet files, whose rows are never all in memory.
     sensitive : str or list of str
         Columns that make the groups; several make their intersections.
     clusters : int, str, range or (int, int)
         Number of clusters. Of a range, such as "2:12" or (2, 12), the number with the
         best silhouette is taken.
     method : str, default="rawls"
-        "rawls", "R1", "R2", "R1+R2", "R2-exhaustive", "batch" and "relocate" walk on
-        from k-means; "kmeans-free", "kmeans-mean" and "fair-lloyd" search beside it.
+        "rawls", "R1", "R2", "R1+R2", "R2-exhaustive", "batch" and "relocate" reassign
+        people, starting from k-means; centers stay means. "kmeans-mean" (means) and
+        "kmeans-free" and "fair-lloyd" (free centers) search independently of it.
+        "kmeans-free" is often the best.
     out, frontier : path, default=None
         Files for each row's cluster, of the result and at every point of the
-        trade-off: .csv, .tsv or .parquet. For a table in parts ``out`` is a folder.
+        trade-off: .csv, .tsv or .parquet. For a folder or a pattern of Parquet files
+        ``out`` is a folder.
     report : path, default=None
         File for the page.
     save : path, default=None
@@ -72,23 +75,26 @@ def fit_table(
     drop, categorical, numeric : str or list of str, default=()
         Columns to leave out, and to take as categories or numbers however they look.
     use_sensitive : bool, default=False
-        Whether to cluster on the sensitive columns, too.
+        True to use the sensitive columns, too.
     id : str, default=None
         Column that names the rows; None takes the first that looks like one.
     missing : {"error", "drop", "category"}, default="error"
-        Rows with missing values raise, are left out, or get a level of their own.
+        Rows with missing values raise an error, or are left out, or "missing" is
+        treated as a value of its own.
     na : str or list of str, default=()
         Texts that mean missing, besides NA and the like.
     delimiter, encoding : str, default=None and "utf-8"
-        Of a text file; None guesses the delimiter.
+        Delimiter and encoding of a text file; None guesses the delimiter.
     engine : {"auto", "memory", "blocks", "dask"}, default="auto"
-        Where rows are: all in memory, or Parquet in parts on threads or Dask workers.
+        "memory": all rows in memory. "blocks": Parquet files, a part at a time, on
+        this machine. "dask": the same on Dask workers. "auto": memory for one file,
+        blocks for a folder or a pattern.
     scheduler : str, default=None
         Address of a Dask scheduler; None starts workers on this machine.
     seed : int, default=0
         Seed of all random draws.
     force : bool, default=False
-        Whether files that are there already may be replaced.
+        True to replace files that are there already.
     progress : callable, default=None
         Called with a stage, how much of it is done, and how much there is or None.
 
@@ -156,13 +162,13 @@ def audit_table(
 ) -> TableAudit:
     """Report how well the clusters of a table serve each group.
 
-    This is ``rawlsian audit``: arguments are its options. Nothing is written unless
-    ``report`` is given.
+    This is ``rawlsian audit``. Error messages use the names of the command's options:
+    ``--drop`` is the argument ``drop``. Nothing is written unless ``report`` is given.
 
     Parameters
     ----------
     table : path or pandas, polars or pyarrow table
-        As of ``fit_table``.
+        As in ``fit_table``.
     sensitive : str or list of str
         Columns that make the groups; several make their intersections.
     labels : str
@@ -170,17 +176,20 @@ def audit_table(
     drop, categorical, numeric : str or list of str, default=()
         Columns to leave out, and to take as categories or numbers however they look.
     use_sensitive : bool, default=False
-        Whether to compare on the sensitive columns, too.
+        True to use the sensitive columns, too.
     id : str, default=None
         Column that names the rows; None takes the first that looks like one.
     missing : {"error", "drop", "category"}, default="error"
-        Rows with missing values raise, are left out, or get a level of their own.
+        Rows with missing values raise an error, or are left out, or "missing" is
+        treated as a value of its own.
     na : str or list of str, default=()
         Texts that mean missing, besides NA and the like.
     delimiter, encoding : str, default=None and "utf-8"
-        Of a text file; None guesses the delimiter.
+        Delimiter and encoding of a text file; None guesses the delimiter.
     engine : {"auto", "memory", "blocks", "dask"}, default="auto"
-        Where rows are: all in memory, or Parquet in parts on threads or Dask workers.
+        "memory": all rows in memory. "blocks": Parquet files, a part at a time, on
+        this machine. "dask": the same on Dask workers. "auto": memory for one file,
+        blocks for a folder or a pattern.
     scheduler : str, default=None
         Address of a Dask scheduler; None starts workers on this machine.
     report : path, default=None
@@ -188,7 +197,7 @@ def audit_table(
     seed : int, default=0
         Seed of all random draws.
     force : bool, default=False
-        Whether a file that is there already may be replaced.
+        True to replace a file that is there already.
     progress : callable, default=None
         Called with a stage, how much of it is done, and how much there is or None.
 
@@ -254,9 +263,10 @@ def predict_table(
 ) -> TablePrediction:
     """Give each row of a table the nearest cluster of a model.
 
-    This is ``rawlsian predict``: arguments are its options. Rows of the table that the
-    model was fitted on may get another cluster than in the fit, where a method
-    reassigns people to clusters that are not their nearest.
+    This is ``rawlsian predict``. Error messages use the names of the command's
+    options: ``--na`` is the argument ``na``. Rows of the table that the model was
+    fitted on may get another cluster than in the fit, if the method puts people in
+    clusters that are not the nearest.
 
     Parameters
     ----------
@@ -270,17 +280,17 @@ def predict_table(
     id : str, default=None
         Column that names the rows; None takes that of the fit, or one that looks so.
     missing : {"error", "drop"}, default="error"
-        Rows with missing values raise, or are left out. Those that the model has a
-        level for are placed.
+        Rows with missing values raise an error, or are left out. If the model was
+        fitted with missing values in that column, they are accepted.
     unknown : {"error", "drop", "ignore"}, default="error"
-        Rows with categories that the model has not seen raise, are left out, or are
-        taken as equally far from all others.
+        Rows with categories that the model has not seen raise an error, are left out,
+        or are taken as equally far from all others.
     na : str or list of str, default=()
         Texts that mean missing, besides NA and the like.
     delimiter, encoding : str, default=None and "utf-8"
-        Of a text file; None guesses the delimiter.
+        Delimiter and encoding of a text file; None guesses the delimiter.
     force : bool, default=False
-        Whether a file that is there already may be replaced.
+        True to replace a file that is there already.
     progress : callable, default=None
         Called with a stage, how much of it is done, and how much there is or None.
 

@@ -42,8 +42,8 @@ PartsArgument = Annotated[
     str,
     typer.Argument(
         metavar="TABLE",
-        help="CSV, TSV or Parquet, compressed or not; - reads standard input; a folder "
-        "or a pattern in quotes, Parquet in parts.",
+        help="CSV, TSV or Parquet, compressed or not; - reads standard input; or "
+        "Parquet files: a folder, or a pattern in quotes.",
         show_default=False,
     ),
 ]
@@ -52,7 +52,8 @@ SensitiveOption = Annotated[
     typer.Option(
         "--sensitive",
         metavar="COL",
-        help="Column that makes the groups; repeated, their intersections.",
+        help="Column that makes the groups. Give it several times to compare "
+        "intersections.",
         show_default=False,
     ),
 ]
@@ -80,7 +81,7 @@ NumericOption = Annotated[
 ]
 UseSensitiveOption = Annotated[
     bool,
-    typer.Option("--use-sensitive", help="Cluster on the sensitive columns, too."),
+    typer.Option("--use-sensitive", metavar="", help="Use the sensitive columns, too."),
 ]
 IdOption = Annotated[
     str | None,
@@ -93,8 +94,8 @@ MissingOption = Annotated[
     typer.Option(
         "--missing",
         metavar="error|drop|category",
-        help="Rows with missing values: stop and say so, leave them out, or give "
-        "missing values a level of their own.",
+        help="Rows with missing values: stop and say so, leave them out, or treat "
+        "'missing' as a value of its own.",
     ),
 ]
 NaOption = Annotated[
@@ -125,13 +126,14 @@ ReportOption = Annotated[
     ),
 ]
 JsonOption = Annotated[
-    bool, typer.Option("--json", help="Print JSON instead of tables.")
+    bool, typer.Option("--json", metavar="", help="Print JSON instead of tables.")
 ]
 ForceOption = Annotated[
-    bool, typer.Option("--force", help="Replace files that are there already.")
+    bool,
+    typer.Option("--force", metavar="", help="Replace files that are there already."),
 ]
 DebugOption = Annotated[
-    bool, typer.Option("--debug", help="Show the traceback of an error.")
+    bool, typer.Option("--debug", metavar="", help="Show the traceback of an error.")
 ]
 
 
@@ -140,9 +142,9 @@ EngineOption = Annotated[
     typer.Option(
         "--engine",
         metavar="auto|memory|blocks|dask",
-        help="All rows in memory, or Parquet in parts that never are: on this "
-        "machine's threads, or on Dask workers. auto: memory for one file, blocks for "
-        "a folder or a pattern.",
+        help="memory: all rows in memory. blocks: Parquet files, a part at a time, on "
+        "this machine. dask: the same on Dask workers. auto: memory for one file, "
+        "blocks for a folder or a pattern.",
     ),
 ]
 SchedulerOption = Annotated[

@@ -49,9 +49,10 @@ def fit(
         str,
         typer.Option(
             "--method",
-            help="rawls walks on from k-means, with means for centers; so do the "
-            "operators R1, R2, R1+R2, R2-exhaustive, batch and relocate; kmeans-free, "
-            "often the best, kmeans-mean and fair-lloyd search beside k-means.",
+            help="rawls, R1, R2, R1+R2, R2-exhaustive, batch, relocate: reassign "
+            "people, starting from k-means; centers stay means. kmeans-mean: searches "
+            "for clusters with means. kmeans-free, fair-lloyd: search for free "
+            "centers. kmeans-free is often the best.",
         ),
     ] = "rawls",
     out: Annotated[
@@ -59,8 +60,8 @@ def fit(
         typer.Option(
             "--out",
             metavar="FILE",
-            help="Write each row's cluster: .csv, .tsv or .parquet; of a table in "
-            "parts, a folder.",
+            help="Write each row's cluster: .csv, .tsv or .parquet; for a folder or a "
+            "pattern of Parquet files, a folder.",
         ),
     ] = None,
     report: ReportOption = None,
@@ -96,7 +97,7 @@ def fit(
 ) -> None:
     """Cluster a table with k-means, then serve its worst-off group better.
 
-    Numbers are scaled and categories encoded so that each column counts alike;
+    Numbers are scaled and categories encoded so that each column counts the same;
     identifiers, dates and free text are named and left out, and so are the sensitive
     columns unless you ask for them.
 

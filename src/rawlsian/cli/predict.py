@@ -45,8 +45,8 @@ def predict(
         typer.Option(
             "--missing",
             metavar="error|drop",
-            help="Rows with missing values: stop and say so, or leave them out. Those "
-            "that the model has a level for are clustered.",
+            help="Rows with missing values: stop and say so, or leave them out. If the "
+            "model was fitted with missing values in that column, they are accepted.",
         ),
     ] = "error",
     unknown: Annotated[
@@ -67,7 +67,7 @@ def predict(
     """Give each row of a table the nearest cluster of a saved model.
 
     Rows of the table that the model was fitted on may get another cluster than in
-    fit, where a method reassigns people to clusters that are not their nearest.
+    fit, if the method puts people in clusters that are not the nearest.
 
     Example: `rawlsian predict model.json new-people.csv --out labels.csv`
     """
