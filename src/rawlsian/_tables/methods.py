@@ -35,7 +35,7 @@ class Method(NamedTuple):
         Describes it on a page.
     solver : callable or None
         Makes an estimator of the number of clusters; None where the method is an
-        operator that walks on from k-means.
+        operator that starts from k-means.
     has_free_centers : bool
         True if centers may lie anywhere, and everyone is with the nearest.
     """

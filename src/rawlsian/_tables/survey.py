@@ -62,7 +62,7 @@ class Plan(NamedTuple):
     Attributes
     ----------
     kinds : dict of str to {"number", "category"}
-        The columns that are clustered on.
+        The columns that are used.
     sensitive : tuple of str
         The columns that make the groups.
     labels : str or None
@@ -143,7 +143,7 @@ def choose_columns(
 def _without_counts(
     parts: Parts, used: Sequence[Used], roles: Roles
 ) -> tuple[list[Used], list[Unused]]:
-    """Numbers that count the rows of each part are no numbers to cluster on."""
+    """Numbers that count the rows of each part are not used."""
     kept: list[Used] = []
     counting: list[Unused] = []
     for column in used:
