@@ -240,7 +240,7 @@ def test_columns_of_parquet_must_be_named(folder):
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("nothing/*.parquet", "no file is there"),
+        ("nothing/*.parquet", "no file matches"),
         ("nothing.npy", "cannot be mapped"),
         ("nothing.parquet", "is no Parquet file"),
         (np.arange(3.0), "two dimensions"),
@@ -272,7 +272,7 @@ def test_block_sizes_that_are_none_are_told(size):
     ("change", "message"),
     [
         ({"sensitive_features": ["a"] * 7}, "has 7 rows, but X has 3,000"),
-        ({"sensitive_features": "sex"}, "an array, which has no columns"),
+        ({"sensitive_features": "sex"}, "an array, which has no named columns"),
         ({"sample_weight": [-1.0] * 3000}, "not negative"),
         ({"sample_weight": [0.0] * 3000}, "all zero"),
         ({"sample_weight": [1.0] + [1e-9] * 2999}, "spans from"),

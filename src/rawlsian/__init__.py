@@ -1,8 +1,8 @@
-"""Clustering that serves the worst-off group as well as it can be served.
+"""Fair k-means: clusters that serve the worst-off group as well as possible.
 
-Names are loaded when they are first used, so that ``import rawlsian`` costs next to
-nothing: numba and scikit-learn's clusterers take a second between them. The stub
-``__init__.pyi`` lists the names, for type checkers and for this module.
+Names are loaded at their first use, so ``import rawlsian`` costs next to nothing: numba
+and scikit-learn's clusterers together take a second. The stub ``__init__.pyi`` lists
+the names, for type checkers and for this module.
 """
 
 from __future__ import annotations

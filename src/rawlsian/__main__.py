@@ -8,7 +8,7 @@ WRONG_USE = 2
 
 
 def main() -> None:
-    """Run the command line, or say in one line why not."""
+    """Run the command line, or print one line of error."""
     try:
         from rawlsian.cli import app
     except ModuleNotFoundError as error:
@@ -20,12 +20,12 @@ def main() -> None:
             "pip install 'rawlsian[all]' brings it."
         )
     for stream in (sys.stdout, sys.stderr):
-        # A terminal that cannot show a letter gets another one, not a traceback.
+        # If a terminal cannot show a letter, print another one and not a traceback.
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
         sys.exit(app(standalone_mode=False))
     except Exception as error:
-        # Wrong use, as typer tells it, whose classes have moved from click to typer.
+        # typer's errors of usage, whose classes have moved from click to typer.
         if not hasattr(error, "format_message"):
             raise
         command = getattr(getattr(error, "ctx", None), "command_path", "rawlsian")
@@ -35,7 +35,7 @@ def main() -> None:
                 "one table is expected, but there are several; put a pattern in "
                 f"quotes, as in {command} 'people/*.parquet', or name the folder."
             )
-        _fail(f"{message}; {command} --help tells more.")
+        _fail(f"{message}; see {command} --help.")
 
 
 def _fail(message: str) -> None:

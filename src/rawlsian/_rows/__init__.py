@@ -1,1 +1,1 @@
-"""Rows and groups: sources in memory, in files and on Dask workers, and executors."""
+"""Groups, out-of-core rows (arrays, Parquet, Dask), and executors that run on them."""

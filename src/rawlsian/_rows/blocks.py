@@ -1,6 +1,6 @@
 """Out-of-core rows: a source that reads them block by block, and its executor.
 
-A pass calls one function on each block. Besides the rows the function gets columns:
+A pass calls one function on each block. The function gets the rows and columns, such as
 the group, weight or cluster of each row.
 """
 
@@ -20,18 +20,18 @@ from rawlsian._rows.groups import refuse_mask
 
 
 class Blocks(ABC):
-    """Rows of numbers in blocks, never all in memory; ``open_blocks`` makes them.
+    """Out-of-core rows of numbers; ``open_blocks`` makes them.
 
     Attributes
     ----------
     n_features : int
         Number of columns.
     feature_names : list of str or None
-        Their names, where there are any.
+        Names of the columns, if they have any.
     n_blocks : int
         Number of blocks.
     rows : list
-        The rows of each block, or what reads them.
+        The rows of each block, functions that read them, or Dask tasks.
     executor : Executor
         Runs functions on the blocks.
     """
@@ -49,7 +49,7 @@ class Blocks(ABC):
     def run(
         self, function: Callable[..., T], columns: Sequence[Column], *shared: Any
     ) -> Iterator[T]:
-        """Yield ``function(X, *columns, *shared)`` of each block, in their order."""
+        """Yield ``function(X, *columns, *shared)`` for each block, in order."""
         call = partial(_with_floats, function)
         return self.executor.run(call, [self.rows, *columns], *shared)
 
@@ -63,7 +63,7 @@ class Blocks(ABC):
     def later(
         self, function: Callable[..., Any], columns: Sequence[Column], *shared: Any
     ) -> Column:
-        """Return the results as a column, computed on demand where that is possible."""
+        """Return the results as a column, computed on demand if that is possible."""
         call = partial(_with_floats, function)
         return self.executor.later(call, [self.rows, *columns], *shared)
 
@@ -71,7 +71,7 @@ class Blocks(ABC):
         self, column: Column, dtype: Any, lengths: Sequence[int] | None = None,
         width: int | None = None,
     ) -> Any:  # fmt: skip
-        """Return a column as one array of the kind that goes with these rows."""
+        """Return a column as one array: in memory, or a Dask array for Dask's rows."""
         return self.executor.join(column, dtype, lengths, width)
 
     @property
@@ -81,11 +81,11 @@ class Blocks(ABC):
 
     @abstractmethod
     def columns_of(self, values: Any, argument: str) -> Column:
-        """Return values that a user gave for each row as a column."""
+        """Return a user's values, one per row, as a column."""
 
     @abstractmethod
     def name_row(self, block: int, row: int) -> str:
-        """Return the name by which a user finds a row of a block."""
+        """Return the row's name for error messages."""
 
     def __repr__(self) -> str:
         return (
@@ -95,7 +95,7 @@ class Blocks(ABC):
 
 
 def _with_floats(function: Callable[..., T], rows: Any, *values: Any) -> T:
-    """Call a function on rows as a C-ordered matrix of floats, and other values."""
+    """Call a function on rows, converted to floats, and other values."""
     refuse_mask(rows, "X")
     if issparse(rows):
         raise ValueError("X is sparse; the blocks of a Dask array must be dense.")
@@ -103,16 +103,16 @@ def _with_floats(function: Callable[..., T], rows: Any, *values: Any) -> T:
     return function(as_floats(array), *values)
 
 
-class Part(Protocol):
-    """Rows from ``start`` to ``stop``, of all rows, that can be read."""
+class BlockReader(Protocol):
+    """Reader of the rows ``start`` to ``stop - 1``."""
 
     @property
     def start(self) -> int:
-        """The first of them."""
+        """Index of the first row."""
 
     @property
     def stop(self) -> int:
-        """The one after the last."""
+        """Index after the last row."""
 
     def read(self) -> NDArray[Any]:
         """Return the rows as a matrix of numbers."""
@@ -121,11 +121,11 @@ class Part(Protocol):
         """Return other columns of these rows, by their names."""
 
     def name_row(self, row: int) -> str:
-        """Return the name by which a user finds one of them."""
+        """Return the row's name for error messages."""
 
 
-class ArrayPart(NamedTuple):
-    """Rows of an array, such as one that is mapped from a file."""
+class ArrayReader(NamedTuple):
+    """Reader of rows of an array, which may be mapped from a file."""
 
     array: Any
     start: int
@@ -137,19 +137,19 @@ class ArrayPart(NamedTuple):
         return rows
 
     def read_columns(self, names: list[str], argument: str) -> Any:
-        """Raise: an array has no other columns."""
+        """Raise ValueError: an array has no other columns."""
         raise ValueError(
             f"{argument} is {', '.join(names)!r}, but X is an array, which has no "
-            "columns to be named; give one value for each row of X."
+            "named columns; give one value for each row of X."
         )
 
     def name_row(self, row: int) -> str:
-        """Return its number."""
+        """Return the number of the row."""
         return f"row {self.start + row:,}"
 
 
 def as_floats(rows: Any) -> NDArray[Any]:
-    """Rows as a C-ordered matrix of float32 or float64, copied only if they must be."""
+    """Return rows as C-ordered float32 or float64; copy only if necessary."""
     kind = np.dtype(rows.dtype)
     if kind.kind != "f" or kind.itemsize > 8:
         kind = np.dtype(np.float64)
@@ -160,37 +160,42 @@ class LocalBlocks(Blocks):
     """Blocks that this machine reads, on all of its threads."""
 
     def __init__(
-        self, parts: Sequence[Part], feature_names: list[str] | None, n_features: int
+        self,
+        readers: Sequence[BlockReader],
+        feature_names: list[str] | None,
+        n_features: int,
     ) -> None:
-        if not parts:
+        if not readers:
             raise ValueError("X has 0 rows; give at least two.")
-        self.parts = parts
-        self.rows = [part.read for part in parts]
+        self.readers = readers
+        self.rows = [reader.read for reader in readers]
         self.feature_names = feature_names
         self.n_features = n_features
         self.executor = ThreadExecutor()
 
     def columns_of(self, values: Any, argument: str) -> Column:
-        """Return columns of the same files by name, or an array cut as the rows are."""
+        """Return columns of the same files by name, or an array divided into blocks."""
         names = self._names_in(values)
         if names:
-            return [partial(part.read_columns, names, argument) for part in self.parts]
+            return [
+                partial(each.read_columns, names, argument) for each in self.readers
+            ]
         by_position = getattr(values, "iloc", values)
         check_is_column(values, argument)
         check_n_values(len(values), self._n_rows, argument)
-        return [by_position[part.start : part.stop] for part in self.parts]
+        return [by_position[each.start : each.stop] for each in self.readers]
 
     @property
     def lengths(self) -> list[int]:
         """Number of rows of each block."""
-        return [part.stop - part.start for part in self.parts]
+        return [each.stop - each.start for each in self.readers]
 
     @property
     def _n_rows(self) -> int:
-        return self.parts[-1].stop
+        return self.readers[-1].stop
 
     def _names_in(self, values: Any) -> list[str]:
-        """Names of columns; a list of as many texts as there are rows is of groups."""
+        """Return column names; a list with one text per row holds groups, not names."""
         if isinstance(values, str):
             return [values]
         if self.feature_names is None or not isinstance(values, (list, tuple)):
@@ -199,23 +204,31 @@ class LocalBlocks(Blocks):
         return list(values) if are_names else []
 
     def name_row(self, block: int, row: int) -> str:
-        """Return the file, if there is one, and the row in it."""
-        return self.parts[block].name_row(row)
+        """Return the row's name for error messages."""
+        return self.readers[block].name_row(row)
 
 
 def check_is_column(values: Any, argument: str) -> None:
-    """Refuse what cannot have a value for each row."""
+    """Raise ValueError if values cannot be one value per row."""
     if not hasattr(values, "__len__") or np.ndim(values) == 0:
         raise ValueError(f"{argument} is {values!r}; give one value for each row of X.")
 
 
 def check_n_values(n_values: int, n_rows: int, argument: str) -> None:
-    """Refuse another number of values than there are rows."""
+    """Raise ValueError if the number of values is not the number of rows."""
     if n_values != n_rows:
         raise ValueError(
             f"{argument} has {n_values:,} rows, but X has {n_rows:,}; give one value "
             "for each row of X."
         )
+
+
+def not_numeric(column: object, source: str, kind: object) -> ValueError:
+    """Return the error for a column of X that holds no numbers."""
+    return ValueError(
+        f"column {column!r} of {source} is not numeric ({kind}); encode it first, or "
+        "leave it out."
+    )
 
 
 def _is_name(value: object) -> bool:

@@ -1,8 +1,8 @@
 """Dask as row source and executor: on this machine, or on the workers of a client.
 
-A pass is one task a block. Rows, groups and labels stay where Dask keeps them; only
-sums come back. Dask computes a block again that was lost with a worker, from its
-source, and gets the same.
+A pass is one task per block. Rows, groups and labels stay where Dask keeps them; only
+sums come back. If a worker is lost, Dask recomputes its blocks from the source, with
+the same result.
 """
 
 from __future__ import annotations
@@ -18,12 +18,17 @@ from typing import Any
 import dask
 import numpy as np
 
-from rawlsian._rows.blocks import Blocks, check_is_column, check_n_values
+from rawlsian._rows.blocks import (
+    Blocks,
+    check_is_column,
+    check_n_values,
+    not_numeric,
+)
 from rawlsian._rows.executors import Column, Executor, T
 from rawlsian._rows.groups import keep_types
 
-# Seconds between checks for workers, and seconds to wait for one where there is none,
-# unless Dask's configuration has another number under this name.
+# Seconds between checks for workers, and seconds to wait if there is none, unless
+# Dask's configuration has another number under this name.
 LOOK_EVERY, PATIENCE = 1.0, 60.0
 PATIENCE_KEY = "rawlsian.no-workers-timeout"
 
@@ -39,18 +44,18 @@ class ClusterError(RuntimeError):
 
 
 class DaskExecutor(Executor):
-    """Runs functions where Dask keeps the blocks: one task a block."""
+    """Runs functions where Dask keeps the blocks: one task per block."""
 
     def run(
         self, function: Callable[..., T], columns: Sequence[Column], *shared: Any
     ) -> Iterator[T]:
-        """Call it where the blocks are, and fetch the results."""
+        """Call the function where the blocks are, and fetch the results."""
         return iter(_compute(self.later(function, columns, *shared)))
 
     def keep(
         self, function: Callable[..., Any], columns: Sequence[Column], *shared: Any
     ) -> Column:
-        """Call it where the blocks are, and leave the results there."""
+        """Call the function where the blocks are, and leave the results there."""
         with _one_sentence():
             return list(dask.persist(*self.later(function, columns, *shared)))
 
@@ -59,7 +64,7 @@ class DaskExecutor(Executor):
     ) -> Column:
         """Return tasks, which Dask runs on demand."""
         call = dask.delayed(_call, pure=False, traverse=False)
-        # Sent once, not with every task.
+        # Send them once, not with every task.
         same = dask.delayed(shared, pure=False, traverse=False)
         return [call(function, same, *values) for values in zip(*columns, strict=True)]
 
@@ -96,7 +101,7 @@ class DaskBlocks(Blocks):
     Attributes
     ----------
     rows : list of Delayed
-        Tasks that give the rows of each block.
+        Tasks that return the rows of each block.
     """
 
     def __init__(
@@ -114,10 +119,7 @@ class DaskBlocks(Blocks):
         if _is_frame(X):
             wrong = [n for n, kind in X.dtypes.items() if not _is_numeric(kind)]
             if wrong:
-                raise ValueError(
-                    f"column {wrong[0]!r} of X is not numeric ({X.dtypes[wrong[0]]}); "
-                    "encode it first, or leave it out."
-                )
+                raise not_numeric(wrong[0], "X", X.dtypes[wrong[0]])
             names = list(X.columns)
             are_texts = all(isinstance(name, str) for name in names)
             rows = _delayed_frame(X)
@@ -144,7 +146,7 @@ class DaskBlocks(Blocks):
         return super().join(column, dtype, lengths, width)
 
     def columns_of(self, values: Any, argument: str) -> Column:
-        """Return the blocks of a Dask collection, or an array cut as the rows are."""
+        """Return the blocks of a Dask collection, or an array divided into blocks."""
         if isinstance(values, str):
             raise ValueError(
                 f"{argument} is the text {values!r}; give the column itself, as "
@@ -163,7 +165,7 @@ class DaskBlocks(Blocks):
         ]
 
     def _delayed(self, values: Any, argument: str) -> Column:
-        """Return the blocks of a Dask collection, which must be cut as the rows are."""
+        """Return the blocks of a Dask collection, which must have X's partitions."""
         if hasattr(values, "rechunk"):
             chunks: dict[int, Any] = {1: -1} if values.ndim == 2 else {}
             if not np.isnan(values.shape[0]):
@@ -188,7 +190,7 @@ class DaskBlocks(Blocks):
         return self._lengths
 
     def name_row(self, block: int, row: int) -> str:
-        """Return the partition, and the row in it."""
+        """Return the row's name for error messages."""
         return f"row {row:,} of partition {block}"
 
 
@@ -199,8 +201,8 @@ def _is_frame(X: Any) -> bool:
 def _delayed_frame(frame: Any) -> Any:
     """Return the partitions as the user sees them.
 
-    An optimised graph reads several Parquet files at once, how many depends on the
-    columns: rows and groups would not go together.
+    An optimised graph reads several Parquet files at once. How many depends on the
+    columns, so partitions of rows and of groups would differ.
     """
     return frame.to_delayed(optimize_graph=False)
 
@@ -251,7 +253,7 @@ def _compute(tasks: list[Any]) -> Sequence[Any]:
 
 @contextmanager
 def _one_sentence() -> Iterator[None]:
-    """Raise one sentence where no worker is left to do the work."""
+    """Raise a ClusterError of one sentence if Dask lost its workers or its cluster."""
     if "distributed" not in sys.modules:
         yield
         return
@@ -271,7 +273,7 @@ def _one_sentence() -> Iterator[None]:
 
 
 def _wait(client: Any, futures: Sequence[Any]) -> None:
-    """Wait, but not for ever where there are no workers."""
+    """Wait for the futures, but not for ever if there are no workers."""
     from distributed import wait
 
     alone_since: float | None = None

@@ -1,8 +1,8 @@
 """Executors: run a function on each block, on threads or on the workers of a cluster.
 
-A column is a list with one value a block, or a function that reads it, or what stands
-for it on a cluster. Rows, groups, weights and labels are all columns. Results come in
-the order of the blocks, so that whoever adds them up gets the same sum every time.
+A column is a list with one entry per block: a value, a function that reads it, or a
+Dask task. Rows, groups, weights and labels are all columns. Results come in the order
+of the blocks, so their sum is always the same.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Executor(ABC):
     def run(
         self, function: Callable[..., T], columns: Sequence[Column], *shared: Any
     ) -> Iterator[T]:
-        """Yield ``function(*columns, *shared)`` of each block, in their order."""
+        """Yield ``function(*columns, *shared)`` for each block, in order."""
 
     @abstractmethod
     def keep(
@@ -40,7 +40,7 @@ class Executor(ABC):
     def later(
         self, function: Callable[..., Any], columns: Sequence[Column], *shared: Any
     ) -> Column:
-        """Return the results as a column, computed on demand where that is possible."""
+        """Return the results as a column, computed on demand if that is possible."""
         return self.keep(function, columns, *shared)
 
     @abstractmethod
@@ -57,7 +57,7 @@ class ThreadExecutor(Executor):
     def run(
         self, function: Callable[..., T], columns: Sequence[Column], *shared: Any
     ) -> Iterator[T]:
-        """Yield the results; only a few wait to be taken."""
+        """Yield the results; at most a few are computed ahead."""
         assert len(set(map(len, columns))) == 1, "columns differ in their blocks"
 
         def call(block: int) -> T:

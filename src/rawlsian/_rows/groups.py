@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# More groups than this, of fewer rows each than that, must be a mistake, as with ages.
+# More groups than this, with fewer rows per group than that, are taken for a mistake,
+# such as ages.
 MANY_GROUPS, FEW_ROWS = 100, 4
 
-# The name of the only group, where no groups are given.
+# The name of the only group, if no groups are given.
 EVERYONE = "all"
 
 _MISSING_TYPES = {"NoneType", "NAType", "NaTType"}
@@ -22,8 +23,8 @@ def encode_groups(
 ) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """Return the names of the groups, sorted, and the code of each row.
 
-    One column gives its own values as names; several give tuples, one for each
-    combination that occurs; ``None`` gives one group called ``"all"``.
+    The names are the values of one column; tuples, one for each combination that
+    occurs, of several columns; and ``"all"``, one group, for ``None``.
     """
     if sensitive_features is None:
         return np.array([EVERYONE]), np.zeros(n_samples, np.int32)
@@ -37,8 +38,8 @@ def encode_groups(
 class Encoded(NamedTuple):
     """Group names of some rows, sorted, and the code of each row.
 
-    Where values are missing, there are no names: ``missing`` has the column and the row
-    of the first, and their number in that column.
+    If values are missing, there are no names: ``missing`` has the column and the row of
+    the first, and their number in that column.
     """
 
     names: NDArray[Any]
@@ -47,7 +48,7 @@ class Encoded(NamedTuple):
 
 
 def encode_block(sensitive_features: Any, n_samples: int | None = None) -> Encoded:
-    """Encode the groups of all rows, or of a block of them."""
+    """Encode the groups of all rows or of one block."""
     refuse_mask(sensitive_features, "sensitive_features")
     columns = _columns(sensitive_features)
     n_samples = len(columns[0]) if n_samples is None else n_samples
@@ -87,7 +88,7 @@ def missing_groups(encoded: Encoded, first_row: str) -> str:
 
 
 def check_number_of_groups(n_groups: int, n_samples: int) -> None:
-    """Refuse as many groups as an age makes."""
+    """Raise ValueError if there are many groups with few rows each, as of an age."""
     if n_groups > max(MANY_GROUPS, n_samples / FEW_ROWS):
         raise ValueError(
             f"sensitive_features makes {n_groups} groups of {n_samples} rows, few of "
@@ -109,7 +110,7 @@ def merge_names(
 
 
 def refuse_mask(values: Any, argument: str) -> None:
-    """Raise where values are masked: NumPy would read the values below the mask."""
+    """Raise ValueError if values are masked: NumPy would read below the mask."""
     if np.ma.is_masked(values):
         raise ValueError(
             f"{argument} has {np.ma.getmaskarray(values).sum()} masked value(s); fill "
@@ -158,7 +159,7 @@ def keep_types(sensitive_features: Any) -> Any:
 
 
 def encode_values(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Encode as ``np.unique`` with the inverse does, for anything hashable."""
+    """Return distinct values and codes, as ``np.unique`` does, of hashable values."""
     if column.dtype != object:
         return np.unique(column, return_inverse=True)
     positions: dict[Any, int] = {}
@@ -186,7 +187,7 @@ def encode_values(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]
 
 
 def _simplest(names: NDArray[Any]) -> NDArray[Any]:
-    """Return names as text, integers or booleans where all are of that one type."""
+    """Return names as text, integers or booleans if all are of that one type."""
     types = {type(name) for name in names}
     if len(types) == 1 and types <= {str, int, bool}:
         return np.array(names.tolist())

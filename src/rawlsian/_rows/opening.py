@@ -1,4 +1,4 @@
-"""Open rows that need not fit into memory: arrays, mapped files, Parquet, Dask."""
+"""Open out-of-core rows: arrays, mapped files, Parquet, Dask."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from rawlsian._rows.blocks import ArrayPart, Blocks, LocalBlocks
+from rawlsian._rows.blocks import ArrayReader, Blocks, LocalBlocks
 from rawlsian._rows.groups import refuse_mask
 
 # Rows of a block: some megabytes, and some milliseconds of work.
 BLOCK_SIZE = 65_536
 
-# With up to this many rows a mapped array is read into memory and searched whole.
+# A mapped array with up to this many rows is read into memory.
 FEW_MAPPED = 30_000
 # Where joblib maps the arrays that it hands to its workers.
 JOBLIB_FOLDER = "joblib_memmapping_folder"
@@ -102,14 +102,16 @@ def _is_large(X: np.memmap[Any, Any]) -> bool:
     return X.ndim == 2 and len(X) > FEW_MAPPED and not is_joblibs
 
 
-def refuse_blocks(X: Any, what: str, instead: str) -> None:
-    """Raise where X is out of core, which ``what`` does not take."""
+def refuse_blocks(
+    X: Any, what: str, instead: str = "give a sample of the rows as an array"
+) -> None:
+    """Raise ValueError if X is out of core, which ``what`` does not take."""
     if as_blocks(X) is not None:
         raise needs_memory(X, what, instead)
 
 
 def needs_memory(X: Any, what: str, instead: str) -> ValueError:
-    """Return the error for X out of core where rows must be in memory."""
+    """Return the error for out-of-core X where rows must be in memory."""
     return ValueError(
         f"{what} takes rows in memory, but X ({type(X).__name__}) is not; {instead}."
     )
@@ -117,7 +119,7 @@ def needs_memory(X: Any, what: str, instead: str) -> ValueError:
 
 def _refuse_columns(columns: object) -> None:
     if columns is not None:
-        raise ValueError("columns are named of Parquet files only; arrays have none.")
+        raise ValueError("columns is for Parquet files; an array has no named columns.")
 
 
 def _are_paths(source: Any) -> bool:
@@ -128,14 +130,14 @@ def _are_paths(source: Any) -> bool:
 
 def _mapped(path: str | Path) -> Any:
     try:
-        # Copy on write: compiled code takes it for an ordinary array.
+        # Copy on write: compiled code reads it as an ordinary array.
         return np.load(path, mmap_mode="c")
     except (OSError, ValueError) as error:
         raise ValueError(f"{str(path)!r} cannot be mapped: {error}.") from error
 
 
 def _files(source: Any) -> list[str]:
-    """Return paths in order: as listed, or those of a pattern or a folder."""
+    """Return the paths listed, or those of a pattern or folder, in order."""
     if isinstance(source, (list, tuple)):
         found = [str(path) for path in source]
     elif has_magic(str(source)):
@@ -145,23 +147,23 @@ def _files(source: Any) -> list[str]:
     else:
         found = [str(source)]
     if not found:
-        raise ValueError(f"no file is there for {source!r}; name Parquet files.")
+        raise ValueError(f"no file matches {source!r}; name Parquet files.")
     return found
 
 
 def _of_array(array: Any, block_size: int) -> LocalBlocks:
     refuse_mask(array, "X")
     if issparse(array):
-        raise ValueError("X is sparse; rows in blocks must be dense.")
+        raise ValueError("X is sparse; out-of-core rows must be dense.")
     shape: tuple[int, ...] = getattr(array, "shape", ())
     kind = getattr(array, "dtype", np.dtype("O"))
     if len(shape) != 2 or kind.kind not in "fiub":
         raise ValueError(
-            "rows in blocks must be a numeric array of two dimensions, a row an "
+            "out-of-core rows must be a numeric array of two dimensions, one row per "
             f"example, found {type(array).__name__} of shape {shape} and type {kind}."
         )
     parts = [
-        ArrayPart(array, start, min(start + block_size, shape[0]))
+        ArrayReader(array, start, min(start + block_size, shape[0]))
         for start in range(0, shape[0], block_size)
     ]
     return LocalBlocks(parts, None, int(shape[1]))

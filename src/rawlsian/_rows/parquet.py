@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rawlsian._rows.blocks import LocalBlocks
+from rawlsian._rows.blocks import LocalBlocks, not_numeric
 
 try:
     import pyarrow as pa
@@ -21,8 +21,8 @@ except ModuleNotFoundError as error:
     ) from error
 
 
-class ParquetPart(NamedTuple):
-    """Some row groups of a file, and the columns that make the rows."""
+class ParquetReader(NamedTuple):
+    """Reader of some row groups of a file; ``columns`` make the rows."""
 
     path: str
     row_groups: list[int]
@@ -41,7 +41,7 @@ class ParquetPart(NamedTuple):
         return rows
 
     def read_columns(self, names: list[str], argument: str) -> Any:
-        """Return other columns, as an array, or as a table where there are several."""
+        """Return other columns: one as an array, several as a table."""
         schema = pq.read_schema(self.path)
         for name in names:
             if schema.names.count(name) != 1:
@@ -59,7 +59,7 @@ class ParquetPart(NamedTuple):
         arrays = [_as_array(table.column(name)) for name in names]
         if len(arrays) == 1:
             return arrays[0]
-        # As objects: side by side NumPy would make all of them one type.
+        # As objects: NumPy would convert all columns to one type.
         both = np.empty((table.num_rows, len(arrays)), object)
         for j, array in enumerate(arrays):
             both[:, j] = array
@@ -72,7 +72,7 @@ class ParquetPart(NamedTuple):
             )
 
     def name_row(self, row: int) -> str:
-        """Return the file, and the row in it."""
+        """Return the row's name for error messages."""
         return f"row {self.first_in_file + row:,} of {self.path!r}"
 
 
@@ -80,7 +80,7 @@ def open_parquet(
     paths: Sequence[str], columns: Sequence[str] | None, block_size: int
 ) -> LocalBlocks:
     """Open the rows of all files in this order; columns are found by name."""
-    parts: list[ParquetPart] = []
+    readers: list[ParquetReader] = []
     start = 0
     for path in paths:
         try:
@@ -98,21 +98,21 @@ def open_parquet(
         first = 0
         for row_groups in few_row_groups(sizes, block_size):
             n_rows = sum(sizes[r] for r in row_groups)
-            part = ParquetPart(
+            reader = ParquetReader(
                 path, row_groups, names, dtype, start, start + n_rows, first
             )
-            parts.append(part)
+            readers.append(reader)
             start, first = start + n_rows, first + n_rows
     names = list(columns or ())
-    # One type for all, so that a pass is compiled once.
-    dtype = np.result_type(*(part.dtype for part in parts), np.float32)
+    # One type for all, so a pass is compiled once.
+    dtype = np.result_type(*(each.dtype for each in readers), np.float32)
     return LocalBlocks(
-        [part._replace(dtype=dtype) for part in parts], names, len(names)
+        [each._replace(dtype=dtype) for each in readers], names, len(names)
     )
 
 
 def few_row_groups(sizes: Sequence[int], block_size: int) -> list[list[int]]:
-    """Return row groups, as many at a time as make a block, without empty ones."""
+    """Divide row groups into blocks of up to block_size rows; skip empty ones."""
     blocks: list[list[int]] = []
     n_rows = block_size
     for r, size in enumerate(sizes):
@@ -145,7 +145,7 @@ def _check_columns(
 
 
 def _dtype(path: str, schema: pa.Schema, name: str) -> Any:
-    """Return the type that holds a column: float32 only where the file has that."""
+    """Return the type for a column: float32 for float32 and float16, else float64."""
     kind = schema.field(name).type
     if pa.types.is_float32(kind) or pa.types.is_float16(kind):
         return np.float32
@@ -153,14 +153,11 @@ def _dtype(path: str, schema: pa.Schema, name: str) -> Any:
         return np.float64
     if pa.types.is_boolean(kind) or pa.types.is_decimal(kind):
         return np.float64
-    raise ValueError(
-        f"column {name!r} of {path!r} is not numeric ({kind}); encode it first, or "
-        "leave it out of columns."
-    )
+    raise not_numeric(name, repr(path), kind)
 
 
 def _as_array(column: Any) -> NDArray[Any]:
-    """Return a column as an array; nulls and text as objects, each held once."""
+    """Return a column as an array: numbers if it has no nulls, else objects."""
     kind = column.type
     is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
     if column.null_count == 0 and is_number:

@@ -10,7 +10,7 @@ from pathlib import Path
 import joblib
 import sklearn
 
-# A user may call fit by way of scikit-learn, as in fit_predict or a grid search.
+# scikit-learn may call fit for the user, as in fit_predict or a grid search.
 _INSIDE = (
     str(Path(__file__).parents[1]) + os.sep,
     *(str(Path(str(each.__file__)).parent) + os.sep for each in (joblib, sklearn)),

@@ -9,7 +9,7 @@ import numba
 
 
 def njit(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile at the first call; cache the machine code where a folder is writable."""
+    """Compile at the first call; cache the machine code if a folder is writable."""
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
     compiled: Callable[..., Any]
     try:

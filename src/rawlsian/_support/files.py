@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 class OutputError(OSError):
-    """A file cannot be written; raised before any work is done."""
+    """A file cannot be written; raised before any work begins."""
 
 
 class WriteError(OSError):
@@ -22,7 +22,7 @@ class WriteError(OSError):
 def check_outputs(
     paths: Sequence[str | None], *, inputs: Sequence[str] = (), may_replace: bool
 ) -> None:
-    """Raise OutputError, before any work is done, if a path cannot be written."""
+    """Raise OutputError, before any work begins, if a path cannot be written."""
     taken = {Path(path).resolve(): "is what is read" for path in inputs}
     for path in (Path(path) for path in paths if path is not None):
         if path.resolve() in taken:
@@ -52,7 +52,7 @@ def _check_writable(path: Path) -> None:
 
 
 def check_folder(path: str, *, inputs: Sequence[str], may_replace: bool) -> None:
-    """Raise OutputError, before any work is done, if a folder cannot be written."""
+    """Raise OutputError, before any work begins, if a folder cannot be written."""
     target = Path(path).resolve()
     if any(target in Path(each).resolve().parents for each in inputs):
         raise OutputError(f"{path!r} is where the table is; name another folder.")
@@ -73,8 +73,8 @@ def _refuse_others(path: str) -> None:
     for each in Path(path).iterdir():
         if each.suffix != ".parquet" or not each.is_file():
             raise OutputError(
-                f"{path!r} holds {each.name!r}, which is not a Parquet file, so that "
-                "it is not replaced; name another folder."
+                f"{path!r} holds {each.name!r}, which is not a Parquet file, so it is "
+                "not replaced; name another folder."
             )
 
 

@@ -1,4 +1,4 @@
-"""Independent jobs, run in parallel where the user configured a joblib backend.
+"""Independent jobs, run in parallel if the user configured a joblib backend.
 
 ``joblib.parallel_config(backend="dask")`` sends them to the workers of a Dask client.
 """

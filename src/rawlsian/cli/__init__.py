@@ -39,7 +39,7 @@ def main(
         ),
     ] = False,
 ) -> None:
-    """Clustering that serves the worst-off group as well as it can be served.
+    """Fair k-means: clusters that serve the worst-off group as well as possible.
 
     Audit clusters that you have: `rawlsian audit people.csv --sensitive sex --labels
     segment`
