@@ -18,7 +18,9 @@ from rawlsian import (
     group_utilities,
     kmeans_restarts,
     open_blocks,
+    proved_bound,
     traverse,
+    utility_gap,
 )
 from support.people import FEW, people
 
@@ -273,7 +275,7 @@ def test_block_sizes_that_are_none_are_told(size):
     [
         ({"sensitive_features": ["a"] * 7}, "has 7 rows, but X has 3,000"),
         ({"sensitive_features": "sex"}, "an array, which has no named columns"),
-        ({"sample_weight": [-1.0] * 3000}, "not negative"),
+        ({"sample_weight": [-1.0] * 3000}, "must not be negative.*from -1.0 to -1.0"),
         ({"sample_weight": [0.0] * 3000}, "all zero"),
         ({"sample_weight": [1.0] + [1e-9] * 2999}, "spans from"),
         ({"sample_weight": ["1"] * 3000}, "must be numbers"),
@@ -314,10 +316,14 @@ def test_what_takes_rows_in_memory_only_says_so():
         RawlsianPostprocessor(bound="group").fit(blocks)
     with pytest.raises(ValueError, match="'batch' or 'rawls' for rows in blocks"):
         traverse(blocks, labels, groups, operator="R1")
-    with pytest.raises(ValueError, match="takes rows in memory, but X"):
+    with pytest.raises(ValueError, match="kmeans_restarts takes rows in memory, but X"):
         kmeans_restarts(blocks, 2, n_runs=1)
-    with pytest.raises(ValueError, match="takes rows in memory, but X"):
+    with pytest.raises(ValueError, match="proved_bound takes rows in memory, but X"):
+        proved_bound(blocks, groups, n_clusters=2)
+    with pytest.raises(ValueError, match="group_utilities takes rows in memory, but X"):
         group_utilities(blocks, labels, groups)
+    with pytest.raises(ValueError, match="utility_gap takes rows in memory, but X"):
+        utility_gap(blocks, labels, groups)
 
 
 @pytest.mark.parametrize(
@@ -325,7 +331,7 @@ def test_what_takes_rows_in_memory_only_says_so():
     [
         (np.full(3000, -1), "below 0"),
         (np.full(3000, 0.5), "integers"),
-        (np.full(3000, 2), "gap"),
+        (np.full(3000, 2), "gap.*only 1 different values occur in rows with weight"),
         (np.zeros(5, int), "has 5 rows"),
     ],
 )

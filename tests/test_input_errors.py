@@ -67,10 +67,10 @@ BAD_WEIGHTS = [
     ([1, 1, 1], r"sample_weight.shape == \(3,\), expected \(4,\)"),
     ([1, 1, 1, -1], r"sample_weight must not be negative.*from -1.0 to 1.0"),
     ([1, 1, 1, np.nan], "sample_weight has 1 value.* NaN or infinite"),
-    ([0, 0, 0, 0], "not all zero"),
+    ([0, 0, 0, 0], "sample_weight must not be all zero"),
     (["1", "1", "1", "1"], "sample_weight must be numbers, but holds text"),
     ([object(), 1, 1, 1], "sample_weight must be numbers, one for each row"),
-    ([1e-6, 1e6, 0, 1], "sample_weight spans from 1e-06 to 1e.06, more than"),
+    ([1e-6, 1e6, 0, 1], "sample_weight spans from 1e-06 to 1e.06, a factor above"),
     ([0, 1, 0, 1], "group 'f' a total weight of 0"),
     ([0, 0, 1, 1], "cluster 0 a total weight of 0"),
 ]

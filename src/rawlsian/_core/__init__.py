@@ -1,1 +1,1 @@
-"""Problem, assignment, cluster sums, move costs, nearest centers and checks."""
+"""Checks of input, Problem, Assignment, cluster sums, move costs, nearest centers."""

@@ -62,8 +62,8 @@ class Assignment:
     Notes
     -----
     In a traversal ``utilities`` do not include ``max_distance``: they are 0 or
-    negative. ``max_distance`` is added when they are reported, so that it cannot
-    change a decision by rounding.
+    negative. ``max_distance`` is added when they are reported, so its rounding cannot
+    change a decision.
     """
 
     def __init__(self, problem: Problem, labels: ArrayLike) -> None:
@@ -86,7 +86,7 @@ class Assignment:
 
     @property
     def lowest(self) -> float:
-        """Utility of the least advantaged group."""
+        """Utility of the worst-off group."""
         return min(self.utilities.tolist())
 
     @property
@@ -110,8 +110,8 @@ class Assignment:
     def move_costs(self) -> NDArray[np.float64]:
         """Change in each group's cost when an example leaves or enters a cluster.
 
-        Of shape (n_clusters, n_groups + 1, n_samples). ``move_costs[c, g, i]`` is the
-        change for group g when example i leaves c, if it is in c, or else enters c.
+        The shape is (n_clusters, n_groups + 1, n_samples). ``move_costs[c, g, i]`` is
+        the change for group g when example i leaves c, if it is in c, or else enters c.
         Moving example i from a to c changes the cost of group g by
         ``move_costs[a, g, i] + move_costs[c, g, i]``. Index g = n_groups holds the
         sum over groups. The cost of leaving a cluster of one example is infinite.

@@ -1,4 +1,4 @@
-"""Checks of what a user gives: examples, weights, labels and max_distance."""
+"""Checks of a user's examples, weights, labels and max_distance."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ from scipy.sparse import issparse
 from sklearn.utils import check_array
 
 from rawlsian._rows.groups import frame_columns, refuse_mask
-from rawlsian._rows.opening import refuse_blocks
 from rawlsian._support.callers import warn_caller
 
-# Taking a heavy row from a cluster of light ones cancels this many digits.
+# Removing a row this much heavier than the rest of a cluster cancels 8 of 16 digits.
 LARGEST_WEIGHT_RATIO = 1e8
 
 
 def check_examples(X: Any) -> NDArray[np.float64]:
-    """X as a finite float64 matrix of at least two rows, copied only if it must be."""
+    """Return X as a finite float64 matrix of two or more rows; copy if necessary."""
     with clear_errors_of_x(X):
         checked: NDArray[np.float64] = check_array(
             X, dtype=np.float64, order="C", input_name="X", ensure_min_samples=2
@@ -31,8 +30,7 @@ def check_examples(X: Any) -> NDArray[np.float64]:
 
 @contextmanager
 def clear_errors_of_x(X: Any) -> Iterator[None]:
-    """Refuse text in X, and put scikit-learn's errors on X into one sentence."""
-    refuse_blocks(X, "this", "give some of the rows as an array")
+    """Raise ValueError if X holds text; make scikit-learn's errors one sentence."""
     refuse_text(X, "X")
     try:
         yield
@@ -42,15 +40,15 @@ def clear_errors_of_x(X: Any) -> Iterator[None]:
             raise
         advice = " Fill or drop missing values." if "NaN" in reason else ""
         if "Expected 2D" in reason:
-            advice = " Reshape your data to have a row for each example."
+            advice = " Reshape your data to have one row per example."
         raise type(error)(
-            f"X must be a dense matrix of finite numbers, a row an example: "
+            f"X must be a dense matrix of finite numbers, one row per example: "
             f"{reason}.{advice}"
         ) from error
 
 
 def refuse_text(values: Any, argument: str) -> None:
-    """Raise where NumPy would read text such as "12" as a number, or lose a mask."""
+    """Raise ValueError if values hold text, even "12", or are masked."""
     refuse_mask(values, argument)
     kinds = {column.dtype.kind for column in _as_columns(values)}
     has_text = kinds & {"U", "S"} or any(
@@ -67,7 +65,7 @@ def refuse_text(values: Any, argument: str) -> None:
 
 
 def _as_columns(values: Any) -> list[NDArray[Any]]:
-    """A frame's columns, or anything else as one array."""
+    """Return the columns of a frame, or anything else as one array."""
     if hasattr(values, "columns"):
         return frame_columns(values)
     return [] if issparse(values) else [np.asarray(values)]
@@ -76,7 +74,7 @@ def _as_columns(values: Any) -> list[NDArray[Any]]:
 def check_weights(
     sample_weight: ArrayLike | None, n_samples: int
 ) -> NDArray[np.float64]:
-    """Weights as float64, one a row: finite, none negative, not all zero."""
+    """Return weights as float64, one per row: finite, none negative, not all zero."""
     if sample_weight is None:
         return np.ones(n_samples)
     refuse_text(sample_weight, "sample_weight")
@@ -93,44 +91,52 @@ def check_weights(
             f"sample_weight.shape == {weights.shape}, expected {(n_samples,)}: give "
             "one weight for each row of X."
         )
+    check_weight_values(weights)
+    lightest = np.min(weights, where=weights > 0, initial=np.inf)
+    check_weight_range(float(lightest), float(weights.max()))
+    return weights
+
+
+def check_weight_values(weights: NDArray[np.float64]) -> None:
+    """Raise ValueError if a weight is NaN, infinite or negative."""
     if not np.isfinite(weights).all():
         raise ValueError(
             f"sample_weight has {(~np.isfinite(weights)).sum()} value(s) that are NaN "
             "or infinite; give each row a finite weight."
         )
-    if (weights < 0).any() or not weights.any():
+    if (weights < 0).any():
         raise ValueError(
-            "sample_weight must not be negative and not all zero; found values from "
+            "sample_weight must not be negative; found values from "
             f"{weights.min()} to {weights.max()}."
         )
-    check_weight_range(float(weights[weights > 0].min()), float(weights.max()))
-    return weights
 
 
 def check_weight_range(lightest: float, heaviest: float) -> None:
-    """Refuse weights so different that rounding would swallow the lightest."""
+    """Raise ValueError if all weights are 0, or differ by more than rounding allows."""
+    if heaviest == 0:
+        raise ValueError("sample_weight must not be all zero; give some row weight.")
     if heaviest > LARGEST_WEIGHT_RATIO * lightest:
         raise ValueError(
-            f"sample_weight spans from {lightest:g} to {heaviest:g}, more than the "
-            f"factor of {LARGEST_WEIGHT_RATIO:g} that can be told from rounding; give "
-            "the lightest rows more weight, or 0 to leave them out."
+            f"sample_weight spans from {lightest:g} to {heaviest:g}, a factor above "
+            f"{LARGEST_WEIGHT_RATIO:g}, at which rounding hides the lightest rows; "
+            "give them more weight, or 0 to leave them out."
         )
 
 
 def check_group_sizes(
     group_names: NDArray[Any], group_sizes: NDArray[np.float64]
 ) -> None:
-    """Refuse a group without weight."""
+    """Raise ValueError if a group has no weight."""
     if not (group_sizes > 0).all():
         name = group_names.tolist()[int(np.argmin(group_sizes))]
         raise ValueError(
-            f"sample_weight gives group {name!r} a total weight of 0, so that its "
-            "mean utility is undefined; drop its rows or give them weight."
+            f"sample_weight gives group {name!r} a total weight of 0, so its mean "
+            "utility is undefined; drop its rows or give them weight."
         )
 
 
 def check_labels(labels: ArrayLike, weights: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Labels as int32 from 0 to k - 1, one a row, every cluster with some weight."""
+    """Return labels as int32 from 0 to k - 1, one per row, each cluster with weight."""
     labels, n_samples = np.asarray(labels), len(weights)
     if labels.shape != (n_samples,):
         raise ValueError(
@@ -150,25 +156,29 @@ def check_labels(labels: ArrayLike, weights: NDArray[np.float64]) -> NDArray[np.
         )
     n_clusters = int(labels.max()) + 1
     if n_clusters > n_samples or not np.bincount(labels).all():
-        n_found = len(np.unique(labels))
-        raise ValueError(
-            f"labels has a gap: its highest value is {n_clusters - 1}, but only "
-            f"{n_found} different values occur; number the clusters 0 to "
-            f"{n_found - 1} (np.unique(labels, return_inverse=True)[1] does)."
-        )
+        raise gap_in_labels(n_clusters - 1, len(np.unique(labels)))
     mass = np.bincount(labels, weights)
     if not mass.all():
         raise ValueError(
             f"sample_weight gives cluster {int(np.argmin(mass))} a total weight of 0, "
-            "so that its mean is undefined; drop its rows or give them weight."
+            "so its mean is undefined; drop its rows or give them weight."
         )
     return labels.astype(np.int32)
+
+
+def gap_in_labels(highest: int, n_found: int, where: str = "") -> ValueError:
+    """Return the error for labels that skip the number of a cluster."""
+    return ValueError(
+        f"labels has a gap: its highest value is {highest}, but only {n_found} "
+        f"different values occur{where}; number the clusters 0 to {n_found - 1} "
+        "(np.unique(labels, return_inverse=True)[1] does)."
+    )
 
 
 def check_max_distance(
     max_distance: object, lowest: NDArray[np.float64], highest: NDArray[np.float64]
 ) -> float:
-    """Delta as a number; "auto" is the squared diagonal of the bounding box."""
+    """Return delta as a number; "auto" is the squared diagonal of the bounding box."""
     if isinstance(max_distance, str) and max_distance == "auto":
         with np.errstate(over="ignore"):  # the caller raises for an overflow
             return float(((highest - lowest) ** 2).sum())
@@ -181,7 +191,7 @@ def check_max_distance(
 
 
 def refuse_overflow(squared: float) -> None:
-    """Raise where squared distances are no numbers."""
+    """Raise ValueError if squared distances overflow."""
     if not np.isfinite(squared):
         raise ValueError(
             "X holds values so large that their squares overflow; rescale it."
@@ -189,7 +199,7 @@ def refuse_overflow(squared: float) -> None:
 
 
 def warn_of_y(y: object, sensitive_features: object) -> None:
-    """Warn where groups seem to have been given as y, which is ignored."""
+    """Warn if groups seem to have been given as y, which is ignored."""
     if y is not None and sensitive_features is None:
         warn_caller(
             "y is ignored, and without sensitive_features everyone is one group; give "

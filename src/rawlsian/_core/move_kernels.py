@@ -17,7 +17,7 @@ import numpy as np
 
 from rawlsian._support.compile import njit
 
-# Rows at a time where a kernel needs a buffer: it stays in the cache.
+# Rows per buffer of a kernel: the buffer stays in the cache.
 ROWS_A_TILE = 4096
 
 
@@ -59,7 +59,7 @@ def fill_products(X, shift, sums, products, start, stop):
     """products[c, g, i] = x . S[c, g].  OUT: products[:, :, start:stop]."""
     n_clusters, n_groups, _ = products.shape
     n_features = X.shape[1]
-    # One row per feature, so that the innermost loop runs over contiguous memory.
+    # One row per feature: the innermost loop runs over contiguous memory.
     columns_of_sums = np.empty((n_features, n_clusters * n_groups))
     for j in range(n_features):
         for c in range(n_clusters):
@@ -125,7 +125,7 @@ def update_products(
                 gaining[i] += w * out[i]
 
 
-# --- Move costs: what each group pays when a row enters or leaves a cluster ---
+# --- Move costs: change in each group's cost when a row enters or leaves a cluster ---
 
 
 @njit
@@ -140,7 +140,7 @@ def fill_cluster_move_costs(
     row's own group pays w (1 - t)^2 r = N t (1 - t) r in addition. The sum over groups
     is N t r, kept as the last row of move_costs[c]. Leaving is entering with weight
     -w. Leaving a cluster of one costs infinity: k clusters stay k clusters.
-    Loops are short and read few slices, so that they vectorise.
+    Loops are short and read few slices, so they vectorise.
     OUT: move_costs[c, :, start:stop].
     """
     n_groups, n_rows = products.shape[1], stop - start
@@ -424,7 +424,7 @@ def pairing_costs(
     norms, weights, labels, mass, mean_norms, products, move_costs, examples, targets,
     costs, saved,
 ):  # fmt: skip
-    """Compute each move's total cost, and a bound on what pairing it can save.
+    """Compute each move's total cost, and a bound on the saving by pairing it.
 
     Rows with signed weights w_i (negative: they leave), at e_i from the mean of a
     cluster of mass N, change its cost by sum w_i |e_i|^2 - |sum w_i e_i|^2 /

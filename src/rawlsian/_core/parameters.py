@@ -1,4 +1,4 @@
-"""Checks of parameters that several functions take."""
+"""Checks of parameters that several functions share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Seed: TypeAlias = int | np.random.RandomState | np.random.Generator | None
 
 
 def random_state_of(seed: Seed) -> np.random.RandomState:
-    """Return a RandomState seeded by whatever random_state may be."""
+    """Return a RandomState, from a seed, a Generator, a RandomState or None."""
     if isinstance(seed, np.random.Generator):
         seed = int(seed.integers(2**32))
     state: np.random.RandomState = check_random_state(seed)
@@ -30,13 +30,13 @@ def check_count(value: object, name: str, least: int = 1) -> None:
 
 
 def check_callback(callback: object) -> None:
-    """Refuse what cannot be called."""
+    """Raise ValueError if callback is neither None nor callable."""
     if callback is not None and not callable(callback):
         raise ValueError(f"callback must be a function, got {callback!r}.")
 
 
 def check_max_iter(max_iter: object) -> None:
-    """Refuse what is not a limit on steps."""
+    """Raise ValueError unless max_iter is None or a number of steps."""
     if max_iter is None or (isinstance(max_iter, Integral) and int(max_iter) >= 0):
         return
     raise ValueError(

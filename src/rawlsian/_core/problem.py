@@ -28,7 +28,7 @@ RELATIVE_TOLERANCE = 1e-12
 
 ROWS_A_THREAD = 16_384
 
-# Up to this many numbers (half a megabyte) a transposed copy of X is kept beside it.
+# If X has up to this many numbers (half a megabyte), a transposed copy of it is kept.
 LARGEST_TRANSPOSED = 2**16
 
 
@@ -39,7 +39,7 @@ class Problem:
     Attributes
     ----------
     X : ndarray of shape (n_samples, n_features)
-        The examples; the caller's own array where it is float64 and C-ordered.
+        The examples; the caller's own array if it is float64 and C-ordered.
     groups : ndarray of shape (n_samples,)
         The group of each example, a position in ``group_names``.
     group_names : ndarray of shape (n_groups,)
@@ -87,7 +87,7 @@ class Problem:
         sample_weight: ArrayLike | None = None,
         max_distance: MaxDistance = "auto",
     ) -> Problem:
-        """Check everything that a caller gave, and derive the rest."""
+        """Check the arguments and return their problem."""
         X = check_examples(X)
         group_names, groups = encode_groups(sensitive_features, len(X))
         weights = check_weights(sample_weight, len(X))
@@ -98,10 +98,10 @@ class Problem:
         weights: NDArray[np.float64] | None = None,
         rows: NDArray[np.bool_] | None = None,
     ) -> Problem:
-        """Everyone in one group: with other weights, or only some rows.
+        """Return the problem with one group.
 
-        X is not checked again, nor are weights, which must be such as
-        ``check_weights`` gives.
+        It may have other weights or fewer rows. Weights must come from
+        ``check_weights``; nothing is checked again.
         """
         weights = self.weights if weights is None else weights
         X = self.X
@@ -119,7 +119,7 @@ class Problem:
         weights: NDArray[np.float64],
         max_distance: MaxDistance,
     ) -> Problem:
-        """Derive the rest from arrays each of which was checked."""
+        """Return the problem of checked arrays; only group sizes are checked here."""
         group_sizes = np.bincount(groups, weights).astype(np.float64)
         check_group_sizes(group_names, group_sizes)
         mean, variance = cluster_sums.column_moments(X, weights)
@@ -164,7 +164,7 @@ class Problem:
 def _transposed(
     X: NDArray[np.float64], shift: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the shifted rows as columns, or nothing where that takes much memory."""
+    """Return the shifted rows transposed, or an empty array if X is large."""
     if X.size > LARGEST_TRANSPOSED:
         return np.empty((0, 0))
     return np.ascontiguousarray((X - shift).T)

@@ -1,4 +1,4 @@
-"""Renumber clusters so that two clusterings can be compared."""
+"""Renumber clusters to compare two clusterings."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rawlsian._core.checks import check_weight_range, refuse_text
+from rawlsian._core.checks import check_weight_range, check_weight_values, refuse_text
 from rawlsian._outofcore import block_sums
 from rawlsian._rows.blocks import Blocks
 from rawlsian._rows.executors import Column
@@ -42,7 +42,7 @@ def summarise(
     n_groups: int,
     is_one: bool,
 ) -> BlockSummary:
-    """Summarise a block; ``is_one`` where a weight stands for all rows."""
+    """Summarise a block; ``is_one`` if one weight holds for all rows."""
     lowest = np.full(X.shape[1], np.inf)
     highest = np.full(X.shape[1], -np.inf)
     fault = ""
@@ -65,7 +65,7 @@ def summarise(
 
 
 def check_summaries(blocks: Blocks, summaries: Sequence[BlockSummary]) -> None:
-    """Raise for the first fault in the rows, groups or weights of all blocks."""
+    """Raise ValueError for the first fault in the rows, groups or weights."""
     for b, summary in enumerate(summaries):
         if summary.fault:
             raise ValueError(
@@ -85,8 +85,6 @@ def check_summaries(blocks: Blocks, summaries: Sequence[BlockSummary]) -> None:
         raise ValueError(f"X has {n_rows} row(s), but a minimum of 2 is required.")
     lightest = min(summary.weight_range[0] for summary in summaries)
     heaviest = max(summary.weight_range[1] for summary in summaries)
-    if heaviest == 0:
-        raise ValueError("sample_weight must not be all zero.")
     check_weight_range(lightest, heaviest)
 
 
@@ -103,11 +101,7 @@ def weights_of(blocks: Blocks, sample_weight: Any) -> tuple[Column, bool]:
 def _weights_of_block(values: Any) -> NDArray[np.float64]:
     refuse_text(values, "sample_weight")
     weights = np.array(values, np.float64)
-    if not np.isfinite(weights).all() or (weights < 0).any():
-        raise ValueError(
-            "sample_weight must be finite numbers that are not negative; found "
-            f"{weights[~(np.isfinite(weights) & (weights >= 0))][0]}."
-        )
+    check_weight_values(weights)
     return weights
 
 

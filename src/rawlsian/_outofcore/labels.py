@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rawlsian._core.checks import gap_in_labels
 from rawlsian._outofcore.problem import OutOfCoreProblem
 from rawlsian._rows.executors import Column
 
@@ -37,11 +38,8 @@ def given_labels(large: OutOfCoreProblem, labels: Any) -> LabelColumn:
     """Check a user's labels."""
     column, members = _checked(large, large.blocks.columns_of(labels, "labels"))
     if not members.all():
-        raise ValueError(
-            f"labels has a gap: its highest value is {len(members) - 1}, but cluster "
-            f"{int(np.argmin(members))} has no row with weight; number the clusters 0 "
-            f"to {np.count_nonzero(members) - 1}."
-        )
+        found = int(np.count_nonzero(members))
+        raise gap_in_labels(len(members) - 1, found, " in rows with weight")
     return LabelColumn(column, len(members))
 
 

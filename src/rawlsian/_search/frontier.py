@@ -17,6 +17,7 @@ from rawlsian._core.parameters import (
     random_state_of,
 )
 from rawlsian._core.problem import MaxDistance, Problem
+from rawlsian._rows.opening import refuse_blocks
 from rawlsian._search.crossing import thorough_search
 from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns
 
@@ -71,6 +72,7 @@ class Frontier:
         ndarray of shape (n_samples,)
             The cluster of each row.
         """
+        refuse_blocks(X, "Frontier.labels")
         checked, centers = check_examples(X), self.cluster_centers[point]
         if checked.shape[1] != centers.shape[1]:
             raise ValueError(
@@ -128,6 +130,7 @@ def frontier(
     >>> bool(points.overall[0] > points.overall[-1])
     True
     """
+    refuse_blocks(X, "frontier")
     problem = Problem.from_arrays(
         X, sensitive_features, sample_weight=sample_weight, max_distance=max_distance
     )

@@ -15,6 +15,7 @@ from rawlsian._core import move_kernels
 from rawlsian._core.checks import refuse_text
 from rawlsian._core.parameters import check_count, check_n_clusters
 from rawlsian._core.problem import MaxDistance, Problem
+from rawlsian._rows.opening import refuse_blocks
 from rawlsian._search import lloyd, sparse_rows
 from rawlsian._search.entries import Entries, list_entries
 from rawlsian._support.jobs import in_order, n_jobs
@@ -169,6 +170,7 @@ def kmeans_restarts(
     >>> restarts.labels(restarts.utilitarian)
     array([1, 1, 1, 0, 0], dtype=int32)
     """
+    refuse_blocks(X, "kmeans_restarts")
     problem = Problem.from_arrays(X, sensitive_features, max_distance=max_distance)
     return restarts_of(
         problem, n_clusters, n_runs=n_runs, init=init, random_state=random_state

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rawlsian._core.parameters import Seed, random_state_of
 from rawlsian._core.problem import MaxDistance, Problem
+from rawlsian._rows.opening import refuse_blocks
 from rawlsian._search.crossing import thorough_search
 from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns
 from rawlsian.bounds.bound import Bound, checked_problem
@@ -56,6 +57,7 @@ def group_bound(
     >>> round(group_bound(X, list("aabbb"), n_clusters=1, random_state=0).cost, 3)
     4.667
     """
+    refuse_blocks(X, "group_bound")
     problem = checked_problem(
         X, sensitive_features, n_clusters, sample_weight, max_distance
     )

@@ -16,6 +16,7 @@ from sklearn.metrics import pairwise_distances_argmin
 
 from rawlsian._core.parameters import Seed, check_count, random_state_of
 from rawlsian._core.problem import MaxDistance, Problem
+from rawlsian._rows.opening import refuse_blocks
 from rawlsian._search.crossing import thorough_search
 from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns
 from rawlsian.bounds.bound import Bound, checked_problem
@@ -122,6 +123,7 @@ def proved_bound(
     >>> bound.is_proved, 0.4 < bound.cost <= 0.5  # 0.5 can be reached
     (True, True)
     """
+    refuse_blocks(X, "proved_bound")
     problem = checked_problem(
         X, sensitive_features, n_clusters, sample_weight, max_distance
     )

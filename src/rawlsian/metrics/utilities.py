@@ -1,4 +1,4 @@
-"""Utilities of groups, and what compares them."""
+"""Utilities of groups, and comparisons of them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from rawlsian._core.assignment import Assignment
 from rawlsian._core.problem import MaxDistance, Problem
 from rawlsian._rows.opening import refuse_blocks
 
+USE_AUDIT = "use audit, which reports the same"
+
 
 def group_utilities(
     X: ArrayLike,
@@ -21,7 +23,7 @@ def group_utilities(
     sample_weight: ArrayLike | None = None,
     max_distance: MaxDistance = "auto",
 ) -> NDArray[np.float64]:
-    """Mean utility of each group, in the sorted order of the groups.
+    """Return the mean utility of each group, in the sorted order of the groups.
 
     U(g) is the mean over the members of g of ``max_distance`` less the squared
     distance to the mean of the cluster that they are assigned to.
@@ -52,6 +54,7 @@ def group_utilities(
     >>> group_utilities(X, [0, 0, 1, 1], ["a", "a", "b", "b"], max_distance=16)
     array([15., 16.])
     """
+    refuse_blocks(X, "group_utilities", USE_AUDIT)
     return _assignment(
         X, labels, sensitive_features, sample_weight, max_distance
     ).utilities
@@ -64,7 +67,7 @@ def least_advantaged(
     *,
     sample_weight: ArrayLike | None = None,
 ) -> Hashable:
-    """Name of the group with the lowest utility; of several, the first by name.
+    """Return the name of the group with the lowest utility; ties go to the first name.
 
     Parameters are those of ``group_utilities``.
 
@@ -74,6 +77,7 @@ def least_advantaged(
     >>> least_advantaged([[0], [2], [4], [4]], [0, 0, 1, 1], ["a", "a", "b", "b"])
     'a'
     """
+    refuse_blocks(X, "least_advantaged", USE_AUDIT)
     assignment = _assignment(X, labels, sensitive_features, sample_weight, "auto")
     return name_of(assignment.problem.group_names, assignment.utilities)
 
@@ -85,10 +89,10 @@ def utility_gap(
     *,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Highest less lowest group utility; 0 when all groups are served alike.
+    """Return the highest less the lowest group utility.
 
-    It does not depend on ``max_distance``. Other parameters are those of
-    ``group_utilities``.
+    It is 0 if all groups are served alike, and does not depend on ``max_distance``.
+    Parameters are those of ``group_utilities``.
 
     Examples
     --------
@@ -96,6 +100,7 @@ def utility_gap(
     >>> utility_gap([[0], [2], [4], [4]], [0, 0, 1, 1], ["a", "a", "b", "b"])
     1.0
     """
+    refuse_blocks(X, "utility_gap", USE_AUDIT)
     utilities = group_utilities(
         X, labels, sensitive_features, sample_weight=sample_weight, max_distance=0.0
     )
@@ -110,11 +115,11 @@ def utility_ratio(
     sample_weight: ArrayLike | None = None,
     max_distance: MaxDistance = "auto",
 ) -> float:
-    """Lowest over highest group utility; 1 when all are served alike.
+    """Return the lowest group utility divided by the highest; 1 if all are equal.
 
     The four-fifths rule of United States employment guidelines takes a ratio below
-    0.8 as evidence of adverse impact. Read it so with care: the ratio depends on
-    ``max_distance``, and a generous one brings any clustering close to 1.
+    0.8 as evidence of adverse impact. Apply it with care: the ratio depends on
+    ``max_distance``, and a large one brings any clustering close to 1.
 
     Parameters are those of ``group_utilities``.
 
@@ -125,6 +130,7 @@ def utility_ratio(
     >>> utility_ratio(X, [0, 0, 1, 1], ["a", "a", "b", "b"], max_distance=4)
     0.75
     """
+    refuse_blocks(X, "utility_ratio", USE_AUDIT)
     utilities = group_utilities(
         X,
         labels,
@@ -147,8 +153,7 @@ def _assignment(
     sample_weight: ArrayLike | None,
     max_distance: MaxDistance,
 ) -> Assignment:
-    """Check the arguments of a measure."""
-    refuse_blocks(X, "this measure", "audit takes it and reports the same")
+    """Check the arguments and return their assignment."""
     problem = Problem.from_arrays(
         X, sensitive_features, sample_weight=sample_weight, max_distance=max_distance
     )
@@ -162,7 +167,7 @@ def name_of(group_names: NDArray[Any], utilities: NDArray[np.float64]) -> Hashab
 
 
 def ratio_of(utilities: NDArray[np.float64]) -> float:
-    """Return lowest over highest; NaN where a utility is negative."""
+    """Return the lowest divided by the highest; NaN if a utility is negative."""
     if utilities.min() < 0:
         return float("nan")
     if utilities.max() == utilities.min():
