@@ -417,6 +417,6 @@ def test_relocating_with_a_least_gain_costs_no_more_than_that(golden):
 @pytest.mark.parametrize("least_gain", [-1e-6, 1.0])
 def test_a_least_gain_is_a_share(operator, least_gain):
     with pytest.raises(
-        ValueError, match="least_gain must be a share from 0 to below 1"
+        ValueError, match="least_gain must be a fraction from 0 to below 1"
     ):
         operator(least_gain=least_gain)

@@ -363,7 +363,7 @@ def test_slips_in_an_operator_are_told(blocks, message):
 def test_proposals_of_the_wrong_shape_are_an_error(shape):
     assignment = make_case(0, 6, 2, 2).assignment
 
-    with pytest.raises(ValueError, match="a column for each of 2 groups, found shape"):
+    with pytest.raises(ValueError, match="one column for each of 2 groups, found"):
         select([Proposals(np.zeros(shape), lambda j: j)], assignment)
 
 

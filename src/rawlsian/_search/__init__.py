@@ -1,1 +1,1 @@
-"""Searches for centers and partitions: k-means, Fair-Lloyd, crossing, leximin."""
+"""Lloyd, restarts, Fair-Lloyd and its crossings, leximin, partitions, the frontier."""

@@ -17,8 +17,8 @@ from rawlsian._core.problem import Problem
 from rawlsian._search.fair_lloyd import SAME, FairRuns, Solutions
 
 # Crossings per batch; probability that one center moves to a random example; a crossed
-# run is given up if after PATIENCE iterations its largest mean cost is above
-# GIVE_UP_ABOVE times that of the worst solution kept.
+# run ends if after PATIENCE iterations its largest mean cost is above GIVE_UP_ABOVE
+# times the largest mean cost of the worst solution kept.
 CROSSINGS_A_BATCH = 32
 SHARE_MUTATED = 0.5
 PATIENCE = 2
@@ -30,10 +30,10 @@ STARTS_A_BATCH = 64
 # Default number of random starts.
 N_INIT = 64
 
-# Of a SearchStep; out of core also of a PassStep, which this room does not know.
+# Called with a SearchStep; out of core also with a PassStep, defined in a later room.
 Callback: TypeAlias = Callable[[Any], object]
 
-# Why a search ended; only out of core by the limit on passes.
+# Why a search ended; "max_passes" occurs out of core only.
 SearchEnd = Literal["completed", "max_passes", "interrupted"]
 
 

@@ -1,4 +1,4 @@
-"""Entries: the rows of X as non-zero entries, in the order that kernels read."""
+"""Entries: the non-zero entries of the rows of X, in the order that kernels read."""
 
 from __future__ import annotations
 

@@ -28,11 +28,11 @@ RUNS_A_THREAD = 4
 
 
 class Solutions(NamedTuple):
-    """Results of runs, one row a run.
+    """Results of runs, one row per run.
 
     ``costs`` and ``group_weights`` have shape (n_runs, n_groups): mean costs of the
-    groups, and lambda. ``centers`` has shape (n_runs, n_clusters, n_features), less
-    the problem's shift. ``n_iter`` has shape (n_runs,).
+    groups, and lambda. ``centers`` has shape (n_runs, n_clusters, n_features); the
+    problem's shift is subtracted from them. ``n_iter`` has shape (n_runs,).
     """
 
     costs: NDArray[np.float64]

@@ -65,7 +65,7 @@ class Frontier:
         point : int
             Index of the point, from 0.
         X : array-like of shape (n_samples, n_features)
-            The examples, with the columns that the points were found with.
+            The examples, with the same columns as in ``frontier``.
 
         Returns
         -------
@@ -95,9 +95,10 @@ def frontier(
     """Find clusterings between the utilitarian and the Rawlsian one.
 
     The weights of the groups go from their shares of the people, which is k-means, to
-    those of ``RawlsianKMeans``. At each step, k-means with these weights starts from
-    the centers found before. A clustering is left out if another one has both a higher
-    overall utility and a higher utility of the worst-off group. Centers are free.
+    the weights that ``RawlsianKMeans`` finds. At each step, k-means with these weights
+    starts from the centers found before. A clustering is left out if another one has
+    both a higher overall utility and a higher utility of the worst-off group. Centers
+    are free.
 
     Parameters
     ----------
@@ -109,7 +110,7 @@ def frontier(
         Number of clusters.
     n_points : int, default=21
         Largest number of points, including both ends; 2 or more. Points that another
-        clustering dominates are left out, so that there may be fewer, with gaps.
+        clustering dominates are left out, so there may be fewer, with gaps.
     sample_weight : array-like of shape (n_samples,), default=None
         How many people each example stands for.
     max_distance : "auto" or float, default="auto"
@@ -164,7 +165,7 @@ def frontier_of(
 
 
 def _weighted(problem: Problem, shares: NDArray[np.float64]) -> Problem:
-    """Return a problem of one group, in which each group weighs its share in total."""
+    """Return a problem of one group, with weights that sum to each group's share."""
     weights = problem.weights * (shares / problem.group_sizes)[problem.groups]
     least = np.where(problem.weights > 0, LEAST_PULL * weights.max(), 0.0)
     return problem.as_one_group(np.maximum(weights, least))

@@ -4,7 +4,7 @@ Several runs proceed together, each in a slot; when one has converged, the next 
 its slot. Arrays per cluster have the slots innermost, at ``lane = c * n_slots + slot``;
 centers and sums are at ``[j, lane]``. So an entry of a row is multiplied with every
 center of every slot in one loop over contiguous memory. No slot reads the numbers of
-another, so that the result of a run does not depend on the other runs.
+another, so the result of a run does not depend on the other runs.
 
 Rows are read as their non-zero entries, listed by ``sparse_rows``. Partial scores of
 the pairs of entries that a row shares with the row before are kept between rows.
@@ -21,7 +21,7 @@ import numpy as np
 
 from rawlsian._support.compile import njit
 
-# A difference this small, relative to what it was taken from, has lost three digits.
+# A difference this small, relative to its minuend, has lost three digits.
 CANCELLED = 1e-3
 
 # Relative distance of the largest mean cost from its minimum for a partition, and the

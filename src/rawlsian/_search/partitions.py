@@ -26,17 +26,17 @@ Labels: TypeAlias = NDArray[np.int32]
 # the limit on sweeps at each.
 TEMPERATURES = [*(0.05 * 0.5**level for level in range(12)), 0.0]
 MAX_SWEEPS = 20
-# Where small gains do not count: each a quarter of the one before, and fewer sweeps.
+# If small gains do not count: each a quarter of the one before, and fewer sweeps.
 # On the whole of Adult this lowers the lowest utility by 1.5e-5 and takes a third of
 # the time.
 QUICK_TEMPERATURES = [*(0.05 * 0.25**level for level in range(6)), 0.0]
 QUICK_SWEEPS = 3
 
-# Lowest utilities closer than this, relative to the variance, are of one partition.
+# If lowest utilities differ by less, relative to the variance, partitions are equal.
 SAME = 1e-9
 
-# Improving takes most of the time: the largest number of rows in all partitions
-# together, and the number of partitions that are kept in any case.
+# Improving takes most of the time, so partitions are limited: the largest number of
+# rows in all of them together, and the number of partitions to keep in any case.
 AFFORDABLE, LEAST_KEPT = 100_000, 2
 
 
@@ -82,11 +82,10 @@ def improved(
     temperatures: list[float] | None = None,
     least_gain: float = 0.0,
 ) -> list[Labels]:
-    """Return each partition, improved by moving one example at a time.
+    """Improve each partition by moving one example at a time, until no move helps.
 
-    It ends when no move improves a partition. With a ``least_gain`` it also ends when a
-    sweep over all examples lowers the largest mean cost by less, and takes fewer sweeps
-    before that.
+    With a ``least_gain`` this also ends when a sweep over all examples lowers the
+    largest mean cost by less, and takes fewer sweeps before that.
     """
     problem, entries = runs.problem, runs.entries
     weights = problem.weights[entries.rows]
@@ -113,5 +112,5 @@ def improved(
 
 
 def costs_of(problem: Problem, labels: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Return the mean cost of each group, of a problem whose max_distance is 0."""
+    """Return the mean cost of each group; the problem's max_distance must be 0."""
     return -Assignment(problem, labels).utilities

@@ -23,12 +23,12 @@ from rawlsian._support.threads import n_threads, run_in_chunks
 
 MAX_ITER = 300  # as in scikit-learn
 
-# Runs at a time: enough to fill vectors, fewer where centers outgrow the cache.
+# Runs at a time: enough to fill vectors, fewer if centers outgrow the cache.
 MOST_SLOTS = 32
 LARGEST_CENTERS = 2**16
 
-# Rows times runs: below the first, a thread costs more than it saves; after the second,
-# Python gets to see whether the user pressed Ctrl-C.
+# Rows times runs: below the first number, a thread costs more than it saves; after the
+# second, Python checks for Ctrl-C.
 ROWS_A_THREAD = 2**14
 ROWS_A_BLOCK = 2**22
 
@@ -127,8 +127,8 @@ def kmeans_restarts(
     Each run is Lloyd's algorithm from its own initial centroids until no example
     changes its cluster, as ``KMeans(init=centroids, n_init=1, tol=0)`` of
     scikit-learn. An empty cluster gets the example farthest from its centroid, as
-    there. (Results can differ from scikit-learn's where an example is equally near to
-    two centroids, as rounding decides in both, and where taking the farthest example
+    there. (Results can differ from scikit-learn's if an example is equally near to
+    two centroids, as rounding decides in both, and if taking the farthest example
     empties another cluster.) Runs are distributed over threads or, within
     ``joblib.parallel_config(backend="dask")``, over the workers of the current Dask
     client. The result of a run depends neither on their number nor on ``n_runs``.
@@ -147,7 +147,7 @@ def kmeans_restarts(
         means one group.
     init : "random" or array-like of shape (n_runs, n_clusters, n_features), \
             default="random"
-        Initial centroids: distinct examples drawn at random, or those given.
+        Initial centroids: distinct examples drawn at random, or an array of centroids.
     max_distance : "auto" or float, default="auto"
         Utility is ``max_distance`` less the squared distance to the cluster's mean.
         "auto" is the squared diagonal of the bounding box of X.
@@ -212,7 +212,7 @@ def restarts_of(
 
 
 def _runs_from(problem: Problem, entries: Entries, starts: NDArray[Any]) -> _Chunk:
-    """Make the runs of one job; labels stay behind, as they are not needed."""
+    """Make the runs of one job; leave out the labels, which nobody needs."""
     chunk = _run(problem, entries, starts, 0, len(starts))
     return chunk._replace(last_labels=np.empty(0, np.int32))
 
@@ -285,14 +285,14 @@ def _check_init(
     shape: tuple[int, int],
     random_state: int | np.random.Generator | None,
 ) -> NDArray[Any]:
-    """Return the centroids given, or the row numbers of random ones, of each run."""
+    """Return the given centroids of each run, or the row numbers of random ones."""
     n_samples, n_features = problem.X.shape
     if isinstance(init, str):
         if init != "random":
             raise ValueError(
                 f"init must be 'random' or an array of centroids, got {init!r}."
             )
-        # Draws are made run by run, so that more runs do not change the first ones.
+        # Draw run by run: more runs must not change the first ones.
         rng = _generator(random_state)
         draws = rng.integers(n_samples - np.arange(shape[1]), size=shape)
         rows = np.empty_like(draws)

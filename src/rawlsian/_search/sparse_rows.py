@@ -2,8 +2,8 @@
 
 One-hot rows are mostly zeros. Row i has ``values[entry]`` in column ``columns[entry]``
 for ``ends[i] <= entry < ends[i + 1]``. Kernels read entries in pairs, so a zero entry
-pads an odd number. Rows are sorted, so that many begin with the same ``shared[i]``
-pairs of entries as the row before.
+pads an odd number. Rows are sorted, so many begin with the same ``shared[i]`` pairs of
+entries as the row before.
 
 Numba's cache checks only the file of a function, so no compiled function calls one of
 another file.

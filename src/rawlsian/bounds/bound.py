@@ -33,8 +33,8 @@ class Bound:
         Number of rows in the semidefinite relaxation, after merging; with fewer rows
         the bound is looser.
     known_cost : float or None
-        The largest mean squared distance of a group in the best clustering known, if
-        one was searched for.
+        The largest mean squared distance of a group in the best clustering known; None
+        if none was searched for.
     """
 
     utility: float

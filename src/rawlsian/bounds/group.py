@@ -84,7 +84,7 @@ def group_bound_of(
         alone = problem.as_one_group(rows=rows)
         runs = FairRuns(alone, MAX_ITER)
         best = thorough_search(runs, n_clusters, rng, times=2)
-        # Centers that are good for all groups may be a better start for one.
+        # Centers that are good for all groups may be a better start for one group.
         others = runs.run(centers - alone.shift)
         costs.append(float(min(best.objectives[0], others.objectives.min())))
     cost = max(costs)

@@ -28,7 +28,7 @@ MAX_ROWS, MAX_ITERATIONS, TOL = 1000, 60, 1e-4
 # Smaller weights of groups are set to 0 in a proved bound.
 TRACE = 1e-6
 
-# Iterations of the k-means that merges rows, which need not converge, and the least
+# Iterations of the k-means that merges rows (it need not converge), and the least
 # weight of a row in it, relative to the largest.
 MERGING_ITERATIONS, LEAST_PULL = 10, 1e-6
 
@@ -81,8 +81,8 @@ def proved_bound(
     n_clusters : int
         Number of clusters.
     group_weights : array-like of shape (n_groups,), default=None
-        Lambda; any choice gives a valid bound. ``None`` takes that of
-        ``RawlsianKMeans``, which makes it tight.
+        Lambda; any choice gives a valid bound. ``None`` takes the lambda that
+        ``RawlsianKMeans`` finds, which makes the bound tight.
     sample_weight : array-like of shape (n_samples,), default=None
         How many people each example stands for.
     max_distance : "auto" or float, default="auto"
@@ -97,7 +97,7 @@ def proved_bound(
         Stop when ten iterations raise the bound on the cost by less than this,
         relative to the bound.
     time_limit : float, default=None
-        Seconds after the call from which on no further iteration begins. The search
+        No iteration begins later than this many seconds after the call. The search
         for lambda is not cut short, and one iteration is always made. With ``None``
         the result does not depend on the speed of the machine.
     random_state : int, RandomState, Generator or None, default=None
@@ -151,10 +151,10 @@ def proved_bound_of(
     time_limit: float | None = None,
     callback: Callable[[BoundStep], object] | None = None,
 ) -> Bound:
-    """Return the proved bound, at a lambda that is given or searched for.
+    """Return the proved bound for the given lambda, or for one that is searched for.
 
-    The spectral bound at the groups' shares comes first, so that after Ctrl-C there is
-    a bound to return.
+    The spectral bound at the groups' shares comes first, so there is a bound to return
+    after Ctrl-C.
     """
     ends = time.perf_counter() + (np.inf if time_limit is None else time_limit)
     lam = None if lam is None else _without_traces(lam)
@@ -213,7 +213,7 @@ def _weighted_rows(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return distinct rows and the weights that lambda gives them, which sum to 1."""
     weights = (lam / problem.group_sizes)[problem.groups] * problem.weights
-    # Shifted first: far from the origin, sums would lose digits.
+    # Shift first: far from the origin, sums would lose digits.
     rows = problem.X[weights > 0] - problem.shift
     return _distinct(rows, weights[weights > 0])
 
@@ -221,7 +221,7 @@ def _weighted_rows(
 def _check_group_weights(
     group_weights: ArrayLike | None, n_groups: int
 ) -> NDArray[np.float64] | None:
-    """Return lambda on the simplex, or None if it is to be searched for."""
+    """Return lambda on the simplex, or None if none was given."""
     if group_weights is None:
         return None
     lam = np.asarray(group_weights, dtype=np.float64)

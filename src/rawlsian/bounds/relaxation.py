@@ -46,8 +46,8 @@ class Relaxation:
     clusters, and then the inequalities do not hold. Equal rows may be merged: some
     optimal clustering keeps them together.)
 
-    Parameters are the rows, of shape (n_rows, n_features), their weights, which sum to
-    1, the scatter within merged rows, of shape (n_features, n_features), and k.
+    The parameters are the rows, of shape (n_rows, n_features); their weights, which sum
+    to 1; the scatter within merged rows, of shape (n_features, n_features); and k.
     """
 
     def __init__(

@@ -25,7 +25,7 @@ class Batch:
     their exchange rate: its gain divided by the loss of the others. The first batch is
     the one whose moves, added up, predict the highest lowest utility. It is evaluated
     exactly; if its gain is less than half of the predicted one, the better half of it
-    is tried, and so on. If no batch holds up, the moves of R1 are proposed, so that a
+    is tried, and so on. If no batch holds up, the moves of R1 are proposed, so a
     traversal ends only where R1 would end.
 
     Parameters
@@ -63,7 +63,7 @@ class Batch:
         Yields
         ------
         Proposals
-            One proposal, or those of R1.
+            One proposal, or the proposals of R1.
         """
         cost = assignment.problem.max_distance - assignment.lowest
         batch = _largest_that_holds_up(assignment, self.least_gain * cost)

@@ -11,7 +11,7 @@ from rawlsian.operators.proposals import Operator, Proposals, best_in_block
 from rawlsian.operators.r1_r2 import R1, R2, R2Exhaustive
 from rawlsian.operators.relocate import Relocate
 
-# Up to this many single moves "rawls" searches all pairs of them.
+# With up to this many single moves, "rawls" searches all pairs of them.
 MOST_MOVES = 20_000
 # With more, the least gain of a batch or a sweep, relative to the mean cost of the
 # worst-off group.
@@ -62,8 +62,8 @@ class FirstOf(_Composed):
     Parameters
     ----------
     *operators : str or object with ``generate``
-        Names or operators, cheap ones first: each is asked only if those before it
-        propose nothing that raises the lowest group utility.
+        Names or operators, cheap ones first: one is used only if the operators before
+        it propose nothing that raises the lowest group utility.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class Rawls:
 
     Cheap operators come first: a cluster is relocated only if nothing else raises the
     lowest utility. With at most 20,000 single moves, n (k - 1), all pairs of them are
-    searched. With more, there are no pairs, as R2 finds pairs only where R1 still finds
+    searched. With more, no pairs are searched, as R2 finds pairs only if R1 still finds
     moves; and a batch or a sweep must gain a millionth of the mean cost of the
     worst-off group, or there would be thousands of steps that change next to nothing.
     """

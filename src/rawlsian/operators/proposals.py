@@ -20,8 +20,8 @@ class Proposals(NamedTuple):
     Attributes
     ----------
     utilities : ndarray of shape (n_proposals, n_groups)
-        Group utilities after each proposal; minus infinity for one that must not be
-        carried out. Earlier proposals win ties.
+        Group utilities after each proposal; minus infinity if it must not be carried
+        out. Earlier proposals win ties.
     moves : callable
         ``moves(j)`` returns the examples that proposal j moves and their targets, two
         arrays of shape (n_moved,). It is called only for the proposal that is chosen,
@@ -46,7 +46,7 @@ class Operator(Protocol):
         Returns
         -------
         iterable of Proposals
-            Any number of blocks; with none the traversal ends.
+            Any number of blocks; the traversal ends if there are none.
         """
 
 
@@ -63,7 +63,7 @@ def select(blocks: Iterable[Proposals], assignment: Assignment) -> Moves | None:
     Parameters
     ----------
     blocks : iterable of Proposals
-        What an operator's ``generate`` returned.
+        Blocks that an operator's ``generate`` returned.
     assignment : Assignment
         The clustering that the proposals start from.
 
@@ -116,8 +116,9 @@ def _check_proposed(utilities: ArrayLike, n_groups: int) -> NDArray[np.float64]:
     proposed = np.ascontiguousarray(utilities, dtype=np.float64)
     if proposed.ndim != 2 or proposed.shape[1] != n_groups:
         raise ValueError(
-            "an operator must yield Proposals whose utilities have a row a proposal "
-            f"and a column for each of {n_groups} groups, found shape {proposed.shape}."
+            "an operator must yield Proposals whose utilities have one row per "
+            f"proposal and one column for each of {n_groups} groups, found shape "
+            f"{proposed.shape}."
         )
     return proposed
 
@@ -126,5 +127,5 @@ def check_least_gain(least_gain: float) -> None:
     """Raise ValueError unless 0 <= least_gain < 1."""
     if not 0 <= least_gain < 1:
         raise ValueError(
-            f"least_gain must be a share from 0 to below 1, got {least_gain!r}."
+            f"least_gain must be a fraction from 0 to below 1, got {least_gain!r}."
         )

@@ -21,8 +21,8 @@ PairSearch: TypeAlias = Callable[
     [Assignment, NDArray[np.int64], NDArray[np.int64]], Iterator[Block]
 ]
 
-# Proposals are computed block by block, so that memory stays bounded; a block is large
-# enough to hide the cost of calls and threads.
+# Proposals are computed block by block, which bounds memory; a block is large enough to
+# hide the cost of calls and threads.
 MOVES_A_BLOCK = 131_072
 MOVES_A_THREAD = 32_768
 PAIRS_A_BLOCK = 2_097_152
@@ -30,9 +30,9 @@ PAIRS_A_THREAD = 32_768
 FIRSTS_A_BLOCK = 256
 FIRSTS_A_THREAD = 16
 
-# Bounds are computed in another way than the costs that they bound, so rounding may set
-# them apart by more than the tolerance. This multiple of it is a generous margin, which
-# costs next to nothing.
+# Bounds and the costs that they bound are computed in different ways, so rounding may
+# make them differ by more than the tolerance. This multiple of it is a generous margin,
+# which costs next to nothing.
 ROUNDING = 1000
 
 
@@ -93,10 +93,10 @@ class R2:
     Parameters
     ----------
     p : float in (0, 1], default=0.05
-        Fraction of the single moves that is kept by lowest utility. The paper used
-        0.01 to 0.05.
+        Fraction of the single moves to keep by lowest utility. The paper used 0.01 to
+        0.05.
     q : float in (0, 1], default=0.05
-        Fraction of the single moves that is kept by overall utility.
+        Fraction of the single moves to keep by overall utility.
     """
 
     p: float = 0.05
@@ -107,7 +107,7 @@ class R2:
             if not 0 < share <= 1:
                 raise ValueError(
                     f"{name} must be above 0 and at most 1, got {share!r}; it is the "
-                    "share of single moves from which R2 forms pairs."
+                    "fraction of single moves from which R2 forms pairs."
                 )
 
     def generate(self, assignment: Assignment) -> Iterator[Proposals]:
@@ -169,7 +169,7 @@ class R2Exhaustive:
         """
         targets_a_row = assignment.n_clusters - 1
         singles = np.arange(assignment.problem.n_samples * targets_a_row)
-        # A row without weight is nobody; with it a pair would be a single move.
+        # Skip rows without weight: a pair with one would be a single move.
         has_weight = np.repeat(assignment.problem.weights > 0, targets_a_row)
         search = _search_pairs if self.keep_all else _search_promising_pairs
         yield from _pairs(assignment, singles[has_weight], search)
@@ -186,8 +186,8 @@ def admitted_pairs(
 ) -> Iterator[Moves]:
     """Yield pairs that raise the lowest utility, as the numbers of their two moves.
 
-    With ``lag_only``, yield those that raise the utility of the group that is lowest
-    now, whatever they do to the others.
+    With ``lag_only``, yield the pairs that raise the utility of the group that is
+    lowest now, whatever they do to the others.
     """
     n_moves = assignment.problem.n_samples * (assignment.n_clusters - 1)
     examples, targets = decode_singles(assignment, np.arange(n_moves))
@@ -209,7 +209,7 @@ def decode_singles(assignment: Assignment, index: NDArray[np.int64]) -> Moves:
 def _search_singles(assignment: Assignment, *, keep_all: bool) -> Iterator[Block]:
     """Yield blocks of single moves that raise the lowest utility, in order.
 
-    These are all such moves with ``keep_all``, else only those that may be the best.
+    With ``keep_all`` yield all such moves, else only moves that may be the best.
     """
     targets_a_row = assignment.n_clusters - 1
     if targets_a_row == 0:
@@ -307,7 +307,7 @@ def _most_to_pay(assignment: Assignment) -> float:
     """Return the largest total cost at which a pair can match the best pair of R2."""
     problem, utilities = assignment.problem, assignment.utilities
     slack = problem.tolerance * problem.group_sizes.sum()
-    # An admitted pair leaves each group above the lowest utility of now.
+    # An admitted pair leaves each group above the lowest utility before it.
     limit = problem.group_sizes @ (utilities - utilities.min())
     for block in R2().generate(assignment):
         j, is_harmless, overall = move_kernels.best_proposal(
@@ -326,8 +326,8 @@ def _search_pairs(
 ) -> Iterator[Block]:
     """Yield all pairs of the given moves that raise the lowest utility, in order.
 
-    Pair a < b has the number a n_moves + b. Pairs are judged against ``utilities``, or
-    else those of the assignment.
+    Pair a < b has the number a n_moves + b. Pairs are judged against ``utilities``, by
+    default the utilities of the assignment.
     """
     problem = assignment.problem
     now = assignment.utilities if utilities is None else utilities

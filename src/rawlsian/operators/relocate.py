@@ -36,7 +36,7 @@ class Relocate:
         Number of trials at each step; ``None`` means 16 for each cluster.
     random_state : int, default=0
         Seed of the examples that centers are put on. They are the same at each step,
-        so that the same assignment gives the same proposals.
+        so the same assignment leads to the same proposals.
     least_gain : float, default=0.0
         Assigning one at a time ends when a sweep over all examples gains less than
         this, relative to the mean cost of the worst-off group; from 0 to below 1. Above
@@ -98,7 +98,7 @@ class Relocate:
 
 
 def _numbered_alike(labels: Labels, assignment: Assignment) -> Labels:
-    """Renumber labels so that few rows move; rows without weight keep their label."""
+    """Renumber labels to move few rows; rows without weight keep their label."""
     has_weight = assignment.problem.weights > 0
     numbers = renumbering(labels, assignment.labels, assignment.n_clusters, has_weight)
     return np.where(has_weight, numbers[labels], assignment.labels).astype(np.int32)

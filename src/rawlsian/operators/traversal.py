@@ -1,4 +1,4 @@
-"""Algorithm 1: walk from an assignment to a fairer one, an operation at a time."""
+"""Algorithm 1: walk from an assignment to a fairer one, one operation at a time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rawlsian._core.assignment import Assignment
 from rawlsian._core.problem import Problem
 from rawlsian.operators.proposals import Moves, Operator, select
 
-# Times the variance. Rounding stays far below; beyond it an operator must be wrong.
+# Relative to the variance. Rounding stays far below; above, the operator is wrong.
 LARGEST_TOLERANCE = 1e-3
 
 StopReason = Literal["no_operation", "max_iter", "interrupted"]
@@ -27,7 +27,7 @@ class Operation:
     Attributes
     ----------
     examples, sources, targets : ndarray of shape (n_moved,)
-        The rows that were moved, the clusters they left and the ones they entered.
+        The rows that moved, the clusters they left and the clusters they entered.
     """
 
     examples: NDArray[np.int64]
@@ -82,7 +82,7 @@ class Trajectory:
         return len(self.operations)
 
     def labels_at(self, step: int) -> NDArray[np.int32]:
-        """Labels after that many steps; 0 is the start, -1 the end."""
+        """Return the labels after that many steps; 0 is the start, -1 the end."""
         if not -self.n_iter - 1 <= step <= self.n_iter:
             raise IndexError(
                 f"step {step} is not among the {self.n_iter + 1} points of this "
@@ -125,7 +125,7 @@ def traverse_of(
     callback: Callable[[Step], object] | None = None,
 ) -> Trajectory:
     """Raise the utility of the worst-off group of a problem, as ``traverse`` does."""
-    # Utilities without max_distance decide, so that it cannot matter by rounding.
+    # Compare utilities without max_distance: its rounding must not decide.
     assignment = Assignment(replace(problem, max_distance=0.0), labels)
     start_labels = assignment.labels.copy()
     start_utilities = problem.max_distance + assignment.utilities
@@ -152,13 +152,13 @@ def traverse_of(
 def _carry_out(
     moves: Moves, assignment: Assignment, operator: Operator
 ) -> Operation | None:
-    """Apply the moves; None if they did not raise the lowest utility after all.
+    """Apply the moves; return None if they did not raise the lowest utility.
 
-    Then rounding was larger than the tolerance, as can happen with weights of very
-    different size: the moves are taken back and the tolerance is raised.
+    Then rounding was larger than the tolerance, as can happen if weights differ by
+    orders of magnitude. The moves are undone and the tolerance is raised.
     """
     before = assignment.lowest
-    # Copies: what an operator gives may be a view of what the moves change.
+    # Copy: an operator may return views of arrays that apply() changes.
     examples, targets = np.array(moves[0]), np.array(moves[1])
     sources = assignment.apply(examples, targets)
     if assignment.lowest > before:
@@ -169,8 +169,8 @@ def _carry_out(
     if problem.tolerance > LARGEST_TOLERANCE * problem.variance:
         raise RuntimeError(
             f"{type(operator).__name__} proposes operations that do not raise the "
-            "lowest group utility; its generate() must yield the utilities that its "
-            "moves lead to, as Assignment.utilities_after gives them."
+            "lowest group utility; its generate() must yield the utilities after its "
+            "moves, as Assignment.utilities_after returns them."
         )
     assignment.problem = replace(problem, tolerance=10 * problem.tolerance)
     return None
