@@ -1,4 +1,4 @@
-"""Rows in blocks: where they come from, and what is wrong with them."""
+"""Sources of out-of-core rows, and errors in them."""
 
 from __future__ import annotations
 
@@ -314,7 +314,7 @@ def test_what_takes_rows_in_memory_only_says_so():
         RawlsianKMeans(2, bound="group").fit(blocks)
     with pytest.raises(ValueError, match="takes rows in memory"):
         RawlsianPostprocessor(bound="group").fit(blocks)
-    with pytest.raises(ValueError, match="'batch' or 'rawls' for rows in blocks"):
+    with pytest.raises(ValueError, match="'batch' or 'rawls' for data out of core"):
         traverse(blocks, labels, groups, operator="R1")
     with pytest.raises(ValueError, match="kmeans_restarts takes rows in memory, but X"):
         kmeans_restarts(blocks, 2, n_runs=1)

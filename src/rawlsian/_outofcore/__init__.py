@@ -1,1 +1,1 @@
-"""The problem out of core: statistics by block, a sample, passes over all rows."""
+"""Out-of-core problem: sums by block, a sample, fits, walks and audits by passes."""

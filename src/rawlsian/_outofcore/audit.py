@@ -43,7 +43,7 @@ def figures_of(large: OutOfCoreProblem, labels: LabelColumn) -> GroupFigures:
     cost, squared, first, second = measured.sum(axis=0).T
     sizes = large.group_sizes
     mean = cost / sizes
-    # Of a weighted mean whose rows are drawn with replacement.
+    # Variance of a weighted mean of rows drawn with replacement.
     variances = np.maximum(second - 2 * mean * first + mean**2 * squared, 0) / sizes**2
     return GroupFigures(means.counts, measured[:, :, 0], mean, variances)
 

@@ -14,26 +14,25 @@ from rawlsian._outofcore.means import Means, Partition
 from rawlsian._outofcore.placing import Sums, add_up, rounded
 from rawlsian._outofcore.problem import OutOfCoreProblem
 
-# Batches that are tried in one pass, each the better half of the one before.
+# Number of batches evaluated in one pass, each the better half of the one before.
 N_TIERS = 8
 
-# Exchange rates are binned on a log2 scale, 16 bins per octave, from 2^-32 to 2^32;
-# where nobody loses, gains are, in as many bins above these.
+# Exchange rates are binned on a log2 scale, 16 bins per octave, from 2^-32 to 2^32. If
+# nobody loses, the gain is binned instead, in as many bins above these.
 N_BINS = 1024
 
-# Rows are thinned out by this, which spreads their indices evenly over 2^32.
+# Multiplied with row indices, this spreads them evenly over 2^32, to thin out moves.
 SCATTER = 2654435769
 
 
 def next_batch(
     large: OutOfCoreProblem, at: Partition, sample: Problem, least_gain: float
 ) -> Partition | None:
-    """Make many moves at once, those first that cost the others least.
+    """Carry out the best batch of moves, or return None if none gains enough.
 
-    As the batch operator, except that exchange rates are binned: one pass adds up what
-    the moves of each bin promise. Another adds up the sums after the moves of the best
-    number of bins, or the better half of them, and so on; the batch that serves the
-    worst-off group best is carried out. None if no batch gains enough.
+    Like the batch operator, with binned exchange rates. One pass sums the predicted
+    costs per bin; a second evaluates N_TIERS batches, each the better half of the one
+    before.
     """
     means, shift = at.means, sample.shift
     lag, least = int(np.argmax(means.costs)), least_gain * at.largest
@@ -64,7 +63,7 @@ def next_batch(
 
 
 class _Batch(NamedTuple):
-    """Moves from a bin up, or a fraction of them."""
+    """Moves in the bins from ``least_bin`` up, or a fraction of them."""
 
     least_bin: int
     share: float
@@ -75,7 +74,7 @@ def _halved(
 ) -> tuple[list[_Batch], tuple[int, float]]:
     """Return batches, each the better half of the one before, and the next start.
 
-    Half of the moves of one bin is any half of them.
+    Within one bin, moves have no order: half of them are chosen by row index.
     """
     batches = []
     for _ in range(N_TIERS):
@@ -97,14 +96,14 @@ class Promises:
     costs: NDArray[np.float64]
 
     def add(self, other: Promises) -> None:
-        """Add those of other rows."""
+        """Add the promises of other rows."""
         self.n_moves += other.n_moves
         add_up(self.costs, other.costs)
 
     def from_the_top(
         self, means: Means
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the moves of the highest bins, and their gain for the worst-off."""
+        """Return number and predicted gain of the moves from the highest bin down."""
         costs = np.cumsum(rounded(self.costs)[::-1], axis=0) / means.group_sizes
         gains = means.costs.max() - (means.costs + costs).max(axis=1)
         return np.cumsum(self.n_moves[::-1]), gains
@@ -158,7 +157,7 @@ def _changes(
     shift: NDArray[np.float64],
     sums: Sums,
 ) -> _Changes:
-    """Add up the moves of a block by tier, the smallest batch that they are in."""
+    """Add up the moves of a block by tier, the smallest batch that a move is in."""
     tiers = np.full(len(X), -1, np.int8)
     for t, batch in enumerate(batches):
         tiers[_is_in(batch, moves, start)] = t
@@ -182,7 +181,7 @@ def _changes(
 
 
 def _is_in(batch: _Batch, moves: _Moves, start: int) -> NDArray[np.bool_]:
-    """Return the rows of a block that are moved; thinning depends on indices only."""
+    """Return a mask of the rows to move; thinning depends on row indices only."""
     is_in: NDArray[np.bool_] = moves.bins >= batch.least_bin
     if batch.share < 1:
         rows = np.arange(start, start + len(is_in), dtype=np.uint64)

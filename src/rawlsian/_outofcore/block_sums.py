@@ -7,15 +7,15 @@ twice the length: ``[0]`` the sum, ``[1]`` the error. So a sum has about twice t
 digits of a float whatever the order, and hardly depends on how rows were cut into
 blocks.
 
-Numba's cache looks at the file of a function only, so that no compiled function of
-another file is called.
+Numba's cache checks only the file of a function, so no compiled function calls one of
+another file.
 """
 
 import numpy as np
 
 from rawlsian._support.compile import njit
 
-# Rows that are compared with all centers at a time: their numbers stay in the cache.
+# Rows compared with all centers at a time: their numbers stay in the cache.
 ROWS_A_TILE = 64
 
 
@@ -29,7 +29,7 @@ def add(total, lost, value):
 
 @njit
 def transpose(X, start, n_rows, tile):
-    """Write rows from start as columns.  OUT: tile[:, :n_rows], the rest being zero."""
+    """Write rows from start on as columns.  OUT: tile[:, :n_rows]; the rest is zero."""
     for j in range(X.shape[1]):
         for r in range(n_rows):
             tile[j, r] = X[start + r, j]
@@ -41,7 +41,7 @@ def transpose(X, start, n_rows, tile):
 def nearest_in_tile(tile, centers, offsets, scores, best, nearest):
     """Find the center with the lowest |x - center|^2 + offset; ties go to the lower.
 
-    OUT: best, that number, and nearest; scores is room for it.
+    OUT: best, the lowest score; nearest, its center; scores, a buffer.
     """
     n_clusters, n_features = centers.shape
     best[:] = np.inf
@@ -59,7 +59,7 @@ def nearest_in_tile(tile, centers, offsets, scores, best, nearest):
 
 @njit
 def add_row(X, i, c, g, w, shift, members, counts, sums, squares):
-    """Add row i to cluster c, or take it out (w < 0).
+    """Add row i to cluster c, or remove it (w < 0).
 
     OUT: members, counts, sums, squares.
     """
@@ -77,7 +77,7 @@ def add_row(X, i, c, g, w, shift, members, counts, sums, squares):
 
 @njit
 def weight_of(weights, i):
-    """Return the weight of row i; one weight alone is that of every row."""
+    """Return the weight of row i; a single weight holds for every row."""
     return weights[i] if weights.shape[0] > 1 else weights[0]
 
 
@@ -107,8 +107,8 @@ def assign_rows(
 ):
     """Put each row in the cluster of the nearest center, and sum up.
 
-    Centers and offsets are one set for everyone, or one for each group; an offset adds
-    to the squared distance. Costs are those squared distances, offsets included.
+    There is one set of centers and offsets, or one per group; an offset adds to the
+    squared distance. Costs are squared distances, offsets included.
     OUT: by cluster and group members (rows with weight), counts, sums, squares; by
     group costs.
     """
@@ -225,7 +225,7 @@ def entry_costs(w, mass, count, norm, product, is_own):
 def log2_bin(value, n_bins, first):
     """Return the bin of a positive number on a log2 scale, 16 bins per octave.
 
-    The bin of 1 is the one called first; what is beyond the ends is in the end bins.
+    The bin of 1 is ``first``; numbers beyond the ends are in the end bins.
     """
     place = int(np.floor(16.0 * np.log2(value))) + first
     return min(max(place, 0), n_bins - 1)
@@ -236,12 +236,12 @@ def best_moves(
     X, groups, weights, labels, lag, means, mass, members, counts, excess, least_gain,
     least_loss, most_gain, n_bins, targets, bins,
 ):  # fmt: skip
-    """Find the move of each row that the least advantaged group (lag) gains most by.
+    """Find the move of each row with the highest exchange rate for group lag.
 
-    That is per unit of what the others lose. Excess is S_g - n_g m.
-    OUT: targets; bins, that of the rate among n_bins around a rate of 1. Where nobody
-    loses, it is that of the gain among n_bins above these, the last of which is that of
-    most_gain. -1 if no move will do.
+    The rate is the gain of lag divided by the loss of the others. Excess: S_g - n_g m.
+    OUT: targets; bins, the bin of the rate, where a rate of 1 is in bin n_bins / 2. If
+    nobody loses, the bin of the gain in the n_bins above these, where most_gain is in
+    the last. -1 if no move helps lag.
     """
     n_clusters, n_features = means.shape
     tile = np.empty((n_features, ROWS_A_TILE))
@@ -324,7 +324,7 @@ def add_promises(
 def add_moves(
     X, groups, weights, labels, targets, tiers, shift, members, counts, sums, squares
 ):
-    """Add up what moves change of the sums, by tier; a row of tier -1 stays.
+    """Add up the changes of the sums by moves, by tier; a row of tier -1 stays.
 
     OUT: members, counts, sums, squares, each with the tier first.
     """

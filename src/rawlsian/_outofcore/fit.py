@@ -1,8 +1,4 @@
-"""Finish on all rows what a search of the sample found: free centers, or means.
-
-Free centers: fair centers and nearest centers in turn. Means: the batch operator, from
-a rule that the sample's clusters follow.
-"""
+"""Finish free centers on all rows: fair centers and nearest centers in turn."""
 
 from __future__ import annotations
 
@@ -23,11 +19,10 @@ from rawlsian._search.leximin import (
     leximin_of_sums,
 )
 
-# A pass that lowers the largest mean cost by a smaller relative gain is the last.
+# Passes end when one lowers the largest mean cost by less, relative to it.
 LEAST_GAIN = 1e-6
 
-# Solutions of the search that are refined on the whole sample, and how many of these
-# are compared on all rows.
+# Number of solutions refined on the whole sample, and of these compared on all rows.
 N_REFINED, N_COMPARED = 8, 2
 MAX_REFINING = 30
 
@@ -46,11 +41,11 @@ class FreeEnd:
 def refined(
     searched: Problem, sample: Problem, found: Solutions, is_interrupted: bool
 ) -> Solutions:
-    """Run solutions of a part of the sample on the whole of it; best first."""
+    """Run Fair-Lloyd on the whole sample from solutions of a part of it; best first."""
     some = found.take(list(range(min(N_REFINED, len(found.centers)))))
     if searched is sample:
         return some
-    if is_interrupted:  # there is no time for more
+    if is_interrupted:  # skip the refinement
         shift = searched.shift - sample.shift
         return some._replace(centers=some.centers + shift)
     runs = FairRuns(sample, MAX_REFINING)
@@ -62,9 +57,9 @@ def refined(
 def finish_free(
     large: OutOfCoreProblem, sample: Problem, found: Solutions, is_interrupted: bool
 ) -> FreeEnd:
-    """Take fair centers and nearest centers in turn, from the best of the sample.
+    """Alternate fair centers and nearest centers, from the sample's best solutions.
 
-    It leaves one pass for the labels.
+    One pass is left for the labels.
     """
     shift = sample.shift
     centers, lam = found.centers[0] + shift, found.group_weights[0]

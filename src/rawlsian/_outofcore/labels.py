@@ -1,4 +1,4 @@
-"""Labels of out-of-core rows: a user's own, or those that a clusterer predicts."""
+"""Labels of out-of-core rows: a user's own, or predicted by a clusterer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class LabelColumn(NamedTuple):
     labels : Column
         Labels of each block.
     n_clusters : int
-        Number of clusters, each with a row that has weight.
+        Number of clusters; each has a row with weight.
     """
 
     labels: Column
@@ -35,7 +35,7 @@ class LabelColumn(NamedTuple):
 
 
 def given_labels(large: OutOfCoreProblem, labels: Any) -> LabelColumn:
-    """Check a user's labels."""
+    """Check a user's labels and return them as a column."""
     column, members = _checked(large, large.blocks.columns_of(labels, "labels"))
     if not members.all():
         found = int(np.count_nonzero(members))

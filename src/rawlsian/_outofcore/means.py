@@ -1,4 +1,4 @@
-"""Partitions of out-of-core rows with means, and rules that extend them."""
+"""Partitions of out-of-core rows with means for centers, and rules to place rows."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from rawlsian._outofcore.problem import OutOfCoreProblem
 from rawlsian._rows.executors import Column
 from rawlsian._search.leximin import is_better
 
-# Weights of the worst-off group in the rules that are tried on a sample, and how often
-# each rule is renewed by the partition that it leads to.
+# Weights of the worst-off group in the rules to try on a sample, and how often each is
+# recomputed from the partition that it makes.
 WORST_WEIGHTS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999)
 RENEWALS = 4
 
 
 class Means:
-    """Means, costs and counts of a partition, from its sums."""
+    """Means, costs and counts of a partition, computed from its sums."""
 
     def __init__(self, sums: Sums, shift: NDArray[np.float64]) -> None:
         self.counts = rounded(sums.counts)
@@ -48,10 +48,10 @@ class Means:
         return bool(self.members.all())
 
     def rule(self, group_weights: NDArray[np.float64]) -> Rule:
-        """Return the rule that a row goes where it adds least to the weighted cost.
+        """Return the rule that puts a row where it adds least to the weighted cost.
 
-        With a = lambda / N, a row x of group g adds a_g |x - m|^2 in a cluster, whose
-        mean it pulls along by (x - m) / N_c; that changes the cost of the others by
+        With a = lambda / N, a row x of group g adds a_g |x - m|^2 in a cluster. It
+        moves the mean by (x - m) / N_c, which changes the cost of the others by
         -2 (x - m).q, where q = sum_g a_g (S_g - n_g m) / N_c. The sum of both is
         a_g |x - m - q / a_g|^2 - |q|^2 / a_g: a squared distance and an offset.
         """
@@ -62,7 +62,7 @@ class Means:
 
 
 class Partition:
-    """Labels of all rows, their sums, and the means that follow."""
+    """Labels of all rows, their sums and means."""
 
     def __init__(self, labels: Column, sums: Sums, shift: NDArray[np.float64]) -> None:
         self.labels = labels
@@ -86,16 +86,17 @@ def by_rule(
 def by_labels(
     large: OutOfCoreProblem, labels: Column, n_clusters: int, shift: NDArray[np.float64]
 ) -> Partition:
-    """Add up the clusters of labels that were checked: one pass."""
+    """Add up the clusters of checked labels: one pass."""
     sums = large.add_up(sums_of, [labels], n_clusters, shift, large.n_groups)
     return Partition(labels, sums, shift)
 
 
 def rule_of_sample(sample: Problem, labels: NDArray[np.int32]) -> Rule:
-    """Return the rule that serves the sample's groups most nearly as labels do.
+    """Return the rule for all rows that is leximin-best on the sample.
 
-    Rows that are not in the cluster of the nearest mean are where they are for the sake
-    of others; the rule extends that to rows like them.
+    Rules start from the means of the labels. In a fair partition some rows are not in
+    the cluster of the nearest mean, for the sake of others; a rule places rows of
+    the same kind in the same way.
     """
     n_clusters, n_groups = int(labels.max()) + 1, sample.n_groups
     at = _means_of_sample(sample, labels, n_clusters)

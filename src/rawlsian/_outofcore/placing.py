@@ -17,9 +17,9 @@ from rawlsian._rows.blocks import Blocks
 
 
 class Rule(NamedTuple):
-    """A row belongs to the cluster of the lowest |x - center|^2 + offset.
+    """Put each row in the cluster with the lowest |x - center|^2 + offset.
 
-    Centers and offsets are one set for everyone, or one for each group.
+    There is one set of centers and offsets, or one per group.
     """
 
     centers: NDArray[np.float64]
@@ -27,18 +27,18 @@ class Rule(NamedTuple):
 
     @classmethod
     def nearest(cls, centers: NDArray[np.float64]) -> Rule:
-        """Return the rule of the nearest of these centers."""
+        """Return the rule that puts each row with its nearest center."""
         return cls(centers[None], np.zeros((1, len(centers))))
 
 
 @dataclass(eq=False)
 class Sums:
-    """Sums over rows, by cluster and group; each float with its rounding error.
+    """Sums over rows, by cluster and group, each float sum with its rounding error.
 
     Attributes
     ----------
     members : ndarray of shape (n_clusters, n_groups)
-        Rows that have weight.
+        Number of rows with weight.
     counts, squares : ndarray of shape (2, n_clusters, n_groups)
         Sums of w and of w |x|^2, where x is X[i] - shift.
     sums : ndarray of shape (2, n_clusters, n_groups, n_features)
@@ -74,7 +74,7 @@ class Sums:
             add_up(ours, theirs)
 
     def plus(self, other: Sums) -> Sums:
-        """Return the sum of both."""
+        """Return the sums over these and other rows."""
         total = Sums(*(part.copy() for part in vars(self).values()))
         total.add(other)
         return total
@@ -88,7 +88,7 @@ class Sums:
 
 
 def add_up(total: NDArray[np.float64], part: NDArray[np.float64]) -> None:
-    """Total += part, both with their rounding errors."""
+    """Add part to total, both with their rounding errors.  OUT: total."""
     after = total[0] + part[0]
     grown = after - total[0]
     total[1] += (total[0] - (after - grown)) + (part[0] - grown) + part[1]
@@ -131,7 +131,7 @@ def assigned(
     shift: NDArray[np.float64],
     n_groups: int,
 ) -> tuple[NDArray[np.int32], Sums]:
-    """Return labels of a block by a rule, and their sums."""
+    """Return the labels of a block by a rule, and their sums."""
     labels = label(X, groups, rule)
     n_clusters = rule.centers.shape[1]
     return labels, sums_of(X, groups, weights, labels, n_clusters, shift, n_groups)

@@ -1,7 +1,7 @@
 """Out-of-core problem: statistics of all rows, and passes that add up sums over them.
 
-Everything that the solvers need of the rows is a sum over them. A pass adds up these
-sums for a rule that says which cluster each row is in; only the sums leave the blocks.
+Solvers need only sums over the rows. A pass adds these up for a rule that puts each row
+in a cluster; only the sums leave the blocks.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from rawlsian._rows.executors import Column
 from rawlsian._rows.groups import EVERYONE
 from rawlsian._search.crossing import Callback
 
-# Passes over all rows, unless a user gives another limit.
+# Default limit on the passes over all rows.
 MAX_PASSES = 30
 
 
 class Additive(Protocol):
-    """Sums over a block, to which those of another block can be added."""
+    """Protocol of sums over a block, to which sums of other blocks can be added."""
 
     def add(self, other: Self, /) -> None:
         """Add the sums of another block."""
@@ -50,9 +50,9 @@ class PassStep(NamedTuple):
     Attributes
     ----------
     n_passes, max_passes : int
-        Number of passes so far, and the most that there can be.
+        Number of passes so far, and the limit on it.
     largest_cost : float
-        The lowest largest mean group cost of all rows that is known so far; NaN
+        The largest mean cost of a group in the best clustering of all rows so far; NaN
         before there is one.
     """
 
@@ -70,15 +70,15 @@ class OutOfCoreProblem:
     blocks : Blocks
         The rows.
     groups, weights : Column
-        Group codes and weights; weights of length 1 hold for a whole block.
+        Group codes and weights; a single weight holds for a whole block.
     lengths : list of int
-        Rows of each block.
+        Number of rows of each block.
     group_names : ndarray of shape (n_groups,)
         The groups, sorted.
     group_sizes : ndarray of shape (n_groups,)
         Sum of the weights of each group.
     members : ndarray of shape (n_blocks, n_groups)
-        Rows with weight, by block and group.
+        Number of rows with weight, by block and group.
     max_distance : float
         Utility is this less the squared distance.
     middle : ndarray of shape (n_features,)
@@ -134,7 +134,7 @@ class OutOfCoreProblem:
         max_passes: int = MAX_PASSES,
         callback: Callback | None = None,
     ) -> OutOfCoreProblem:
-        """Check everything that a caller gave, in one pass."""
+        """Check the arguments in one pass, and return their problem."""
         weights, is_one = weights_of(blocks, sample_weight)
         names, groups = encode_groups_of(blocks, sensitive_features)
         summaries = list(blocks.run(summarise, [groups, weights], len(names), is_one))
@@ -185,11 +185,11 @@ class OutOfCoreProblem:
 
     @property
     def passes_left(self) -> int:
-        """Number of passes that are left."""
+        """Number of passes left."""
         return self.max_passes - self.n_passes
 
     def assign(self, rule: Rule, shift: NDArray[np.float64]) -> Sums:
-        """Add up all rows in the clusters that the rule gives them: one pass."""
+        """Add up all rows in the clusters where the rule puts them: one pass."""
         return self.add_up(assign, [], rule, shift, self.n_groups)
 
     def add_up(
@@ -207,7 +207,7 @@ class OutOfCoreProblem:
         columns: list[Column],
         *shared: Any,
     ) -> tuple[Column, S]:
-        """Return a column and a sum of a function that gives both: one pass."""
+        """Return the column and the sum of a function that returns both: one pass."""
         columns = [self.groups, self.weights, *columns]
         both = self.blocks.keep(function, columns, *shared)
         parts: Iterator[S] = self.blocks.executor.run(itemgetter(1), [both])
@@ -219,19 +219,19 @@ class OutOfCoreProblem:
     def labels(self, rule: Rule) -> Any:
         """Label all rows by a rule: one pass."""
         labels = self.blocks.keep(label, [self.groups], rule)
-        # Raise here what goes wrong, and not when the labels are looked at.
+        # Errors must be raised here, and not when the labels are read.
         list(self.blocks.executor.run(len, [labels]))
         self.count_pass()
         return self.join(labels)
 
     def join(self, labels: Column) -> Any:
-        """Return labels as one array of the kind that goes with the rows."""
+        """Return labels as one array: in memory, or a Dask array for Dask's rows."""
         return self.blocks.join(labels, np.int32, self.lengths)
 
 
 def _total(parts: Iterator[S]) -> S:
-    """Add up all parts, in their order."""
-    total = deepcopy(next(parts))  # which may also be kept somewhere
+    """Add up all parts, in order."""
+    total = deepcopy(next(parts))  # the part may be kept elsewhere
     for part in parts:
         total.add(part)
     return total

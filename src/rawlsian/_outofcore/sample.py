@@ -1,4 +1,4 @@
-"""Weighted sample of out-of-core rows, on which clusters are searched."""
+"""Weighted sample of out-of-core rows, in which clusters are searched."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from rawlsian._core.problem import Problem
 from rawlsian._outofcore.problem import OutOfCoreProblem
 from rawlsian._rows.executors import Column
 
-# Rows of the sample on which clusters are searched: at least so many, or so many for
-# each cluster, half of that for each group, up to a limit.
+# Number of rows to search. With two groups it is the larger of the first number and the
+# second times the clusters; it grows with the number of groups, up to the third.
 LEAST_SEARCHED, SEARCHED_A_CLUSTER, MOST_SEARCHED = 10_000, 2_000, 40_000
-# A sample is at least so many times the clusters, and the groups.
+# The number of rows is at least this times the clusters, and this times the groups.
 SAMPLED_A_PLACE = 20
-# Solutions are refined and compared on so many times as many rows, as far as these hold
-# no more than so many numbers.
+# Solutions are refined on a sample that is this many times larger, unless it would hold
+# more numbers than the second.
 TIMES_COMPARED, MOST_NUMBERS = 8, 2**26
 
 
 class Sample(NamedTuple):
-    """Some rows of every group, weighted so that they stand for all of them.
+    """Rows of every group, weighted to represent all rows.
 
     Attributes
     ----------
     problem : Problem
         The rows.
     wanted : list of list of ndarray
-        Their ranks within the group, by block and group.
+        Ranks of these rows within their groups, by block and group.
     """
 
     problem: Problem
     wanted: list[list[NDArray[np.int64]]]
 
     def to_search(self, n_clusters: int, rng: np.random.RandomState) -> Problem:
-        """Return fewer of them, weighted alike, to search clusters on."""
+        """Return a weighted part of the sample, in which clusters are searched."""
         problem = self.problem
         members = np.bincount(problem.groups)
         ranks = _draw(members, _n_searched(n_clusters, members), rng)
@@ -49,7 +49,7 @@ class Sample(NamedTuple):
         )  # fmt: skip
 
     def labels(self, large: OutOfCoreProblem, labels: Column) -> NDArray[np.int32]:
-        """Return the labels of these rows."""
+        """Return the labels of the rows in the sample."""
         found = large.blocks.executor.run(
             _take_labels, [large.groups, large.weights, labels, self.wanted]
         )
@@ -60,7 +60,7 @@ class Sample(NamedTuple):
 def draw_sample(
     large: OutOfCoreProblem, n_clusters: int, rng: np.random.RandomState
 ) -> Sample:
-    """Draw rows of every group in one pass, small groups whole."""
+    """Draw rows of every group in one pass; take all rows of small groups."""
     members = large.members.sum(axis=0)
     n_searched = _n_searched(n_clusters, members)
     most = max(MOST_NUMBERS // large.blocks.n_features, n_searched)
@@ -82,7 +82,7 @@ def draw_sample(
 
 
 def _n_searched(n_clusters: int, members: NDArray[np.int64]) -> int:
-    """Return the number of rows that suffice to search clusters on."""
+    """Return the number of rows to search."""
     n_groups = len(members)
     for_two = max(LEAST_SEARCHED, SEARCHED_A_CLUSTER * n_clusters)
     enough = min(for_two * max(n_groups, 2) // 2, MOST_SEARCHED)
@@ -92,12 +92,12 @@ def _n_searched(n_clusters: int, members: NDArray[np.int64]) -> int:
 def _draw(
     members: NDArray[np.int64], n_rows: int, rng: np.random.RandomState
 ) -> list[NDArray[np.int64]]:
-    """Draw n_rows ranks within the groups, as many of each group, or all it has."""
+    """Draw n_rows ranks within the groups: equally many per group, or all it has."""
     left, drawn = n_rows, np.zeros_like(members)
     for place, g in enumerate(np.argsort(members, kind="stable")):
         drawn[g] = min(members[g], left // (len(members) - place))
         left -= int(drawn[g])
-    # The newer generator draws without shuffling all that there are.
+    # A Generator, unlike a RandomState, draws without shuffling all ranks.
     generator = np.random.default_rng(rng.randint(2**32, size=4, dtype=np.uint32))
     return [
         np.sort(generator.choice(int(n), int(m), replace=False, shuffle=False))
@@ -111,7 +111,7 @@ def _weighted(
     weights: NDArray[np.float64],
     group_sizes: NDArray[np.float64],
 ) -> Problem:
-    """Return a problem whose groups weigh as much as among all rows."""
+    """Return a problem whose groups have the same total weight as among all rows."""
     scale = group_sizes / np.bincount(groups, weights)
     names = np.arange(len(group_sizes))
     return Problem.of_checked(X, names, groups, weights * scale[groups], 0.0)

@@ -1,4 +1,4 @@
-"""Steps of the operators that work out of core: one function dispatches on them."""
+"""Steps of the operators that work out of core."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from rawlsian.operators.relocate import Relocate
 
 
 class OutOfCoreStep(NamedTuple):
-    """A way to a better partition.
+    """Step of a walk to a better partition.
 
     Attributes
     ----------
     take : callable
-        Returns the next partition, or None if there is none that is better.
+        Returns the next partition, or None if it finds none that is better.
     least_passes : int
-        Number of passes that it needs.
+        Number of passes that ``take`` needs.
     """
 
     take: Callable[[OutOfCoreProblem, Partition, Sample], Partition | None]
@@ -37,11 +37,10 @@ class OutOfCoreStep(NamedTuple):
 
 @singledispatch
 def steps_of(operator: object) -> list[OutOfCoreStep]:
-    """Return the steps of an operator out of core, in the order they are tried."""
+    """Return the steps of an operator out of core, in the order to try them."""
     raise ValueError(
-        "operator must be 'batch' or 'rawls' for rows in blocks, got "
-        f"{operator!r}; others look at each row by itself, and need all rows in "
-        "memory."
+        f"operator must be 'batch' or 'rawls' for data out of core, got {operator!r}; "
+        "the others need all rows in memory."
     )
 
 
@@ -65,9 +64,9 @@ def _(operator: Rawls) -> list[OutOfCoreStep]:
 def relocated(
     large: OutOfCoreProblem, at: Partition, sample: Sample
 ) -> Partition | None:
-    """Relocate a cluster on the sample, and extend that to all rows by a rule.
+    """Relocate a cluster of the sample, and place all rows by a rule that follows it.
 
-    None if that is no better.
+    Return None if the result is no better.
     """
     labels = sample.labels(large, at.labels)
     if len(np.unique(labels)) < len(at.means.mass):

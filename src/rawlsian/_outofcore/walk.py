@@ -20,7 +20,7 @@ from rawlsian.operators.proposals import Operator
 # Passes that a walk needs: to check the rows, to draw the sample and to add up the
 # clusters at the start.
 LEAST_PASSES = 3
-# With fewer passes left a walk ends for want of passes.
+# With fewer passes left, a walk ends with "max_passes".
 FEWEST_TO_GO_ON = 2
 
 StopReason = Literal["no_operation", "max_iter", "max_passes", "interrupted"]
@@ -28,7 +28,7 @@ StopReason = Literal["no_operation", "max_iter", "max_passes", "interrupted"]
 
 @dataclass(frozen=True, eq=False)
 class LargeTrajectory:
-    """Every step from the first clusters of out-of-core rows to the last.
+    """Every step from the first partition of out-of-core rows to the last.
 
     Attributes
     ----------
@@ -39,13 +39,14 @@ class LargeTrajectory:
     overall : ndarray of shape (n_iter + 1,)
         Mean utility of all examples at the start and after each step.
     labels, start_labels : ndarray or Dask array of shape (n_samples,)
-        Labels at the end, and at the start.
+        Labels at the end and at the start.
     cluster_centers : ndarray of shape (n_clusters, n_features)
         Means of the clusters at the end.
     n_moved : list of int
         Number of examples that each step moved.
     stop_reason : {"no_operation", "max_iter", "max_passes", "interrupted"}
-        Why it ended.
+        Why it ended: no step raises the lowest utility; the limit on steps or on
+        passes was reached; or the user pressed Ctrl-C.
     n_passes : int
         Number of passes over all rows.
     """
@@ -89,7 +90,7 @@ def traverse_out_of_core(
     operator: Operator,
     max_iter: int | None,
 ) -> LargeTrajectory:
-    """Walk from labels that were checked, as ``traverse`` does."""
+    """Walk from checked labels, as ``traverse`` does."""
     shift = sample.problem.shift
     at = by_labels(large, start.labels, start.n_clusters, shift)
     end = walk(large, at, sample, steps_of(operator), max_iter)
@@ -130,7 +131,7 @@ def _next(
     sample: Sample,
     steps: Sequence[OutOfCoreStep],
 ) -> Partition | None:
-    """Return the partition that the first step that helps leads to."""
+    """Return the partition after the first step that helps, or None."""
     for step in steps:
         if large.passes_left >= step.least_passes:
             after = step.take(large, at, sample)
