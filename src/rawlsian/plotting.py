@@ -1,7 +1,7 @@
 """Figures of the utility space on matplotlib axes.
 
 Each function takes an axes and returns it. It draws any object with ``groups``,
-``utilities`` (a row for each point, a column for each group) and ``overall``:
+``utilities`` (one row per point, one column per group) and ``overall``:
 ``Restarts``, ``Trajectory``, or ``Points`` of your own numbers.
 """
 
@@ -265,7 +265,7 @@ def plot_bound(
     Parameters
     ----------
     bound : Bound or float
-        Upper bound on the lowest group utility, such as from ``proved_bound``.
+        Upper bound on the lowest group utility, as from ``proved_bound``.
     label : str, default=None
         Label in the legend.
     ax : matplotlib Axes, default=None
@@ -323,7 +323,7 @@ def plot_iterations(
         values = np.sort(np.asarray(counts, dtype=float))
         if len(values) == 0:
             raise ValueError(f"iterations has no number for {operator!r}.")
-        # Spread dots by rank, so that equal numbers lie side by side.
+        # Spread dots by rank: equal numbers lie side by side.
         across = place + 0.28 * np.sin(2.4 * np.arange(len(values)))
         ax.scatter(
             across, values, s=22, color=COLORS.get(operator, f"C{place}"), alpha=0.85,
@@ -371,7 +371,7 @@ def plot_gains(
         if gain.shape != known.shape or gain.size == 0:
             raise ValueError(
                 f"gains[{name!r}] has shape {gain.shape} and best {known.shape}; give "
-                "a number for each sample in both."
+                "one number per sample in both."
             )
     ax = _axes(ax)
     every = np.concatenate([known, *reached.values()])

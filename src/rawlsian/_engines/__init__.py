@@ -1,1 +1,1 @@
-"""Engines: one interface to rows in memory and out of core, and the choice between."""
+"""Engines: one interface to rows in memory and out of core, and the choice of one."""

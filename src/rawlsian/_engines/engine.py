@@ -1,8 +1,7 @@
-"""The questions that estimators, ``traverse`` and ``audit`` ask of their rows.
+"""Interface of rows to estimators, ``traverse`` and ``audit``.
 
-``Rows`` are a user's X, checked. With groups and weights they make an ``Engine``. Both
-have one class for rows in memory and one for rows out of core; whoever asks does not
-know which.
+``Rows`` are the checked X; with groups and weights they make an ``Engine``. Each has
+one class in memory and one out of core.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ BootstrapSeed = int | np.random.Generator | None
 
 
 class Clusters(NamedTuple):
-    """Clusters of all rows; ``group_weights`` with free centers only."""
+    """Clusters of all rows; ``group_weights`` is None if centers are means."""
 
     labels: Any
     centers: NDArray[np.float64]
@@ -59,7 +58,8 @@ class AuditFigures(NamedTuple):
     counts, costs : ndarray of shape (n_clusters, n_groups)
         Weight and cost of the members of each group in each cluster.
     intervals : ndarray of shape (n_groups, 2)
-        Interval of how far each group is behind the best served; NaN without.
+        Interval of how far each group is behind the best-off group; NaN if there is
+        none.
     """
 
     utilities: NDArray[np.float64]
@@ -69,7 +69,7 @@ class AuditFigures(NamedTuple):
 
 
 class Rows(ABC):
-    """A user's X, checked."""
+    """The checked X."""
 
     @abstractmethod
     def with_groups(
@@ -81,19 +81,19 @@ class Rows(ABC):
         max_passes: int = MAX_PASSES,
         callback: Callback | None = None,
     ) -> Engine:
-        """Check groups and weights, and return an engine for the problem."""
+        """Check groups and weights, and return the engine."""
 
     @abstractmethod
     def check_bound(self, bound: object) -> None:
-        """Raise where a bound was asked for that these rows cannot have."""
+        """Raise ValueError if the bound cannot be computed for these rows."""
 
     @abstractmethod
     def check_walk(self, operator: Operator, max_passes: object, least: int) -> None:
-        """Raise where the operator cannot walk on these rows, in so many passes."""
+        """Raise ValueError if the operator does not work, or passes are too few."""
 
     @abstractmethod
     def check_clusterer(self, estimator: Any) -> None:
-        """Raise where a clusterer cannot label these rows."""
+        """Raise ValueError if a clusterer cannot label these rows."""
 
     @abstractmethod
     def nearest(self, centers: NDArray[np.float64]) -> Any:
@@ -105,17 +105,17 @@ class Rows(ABC):
 
 
 class Engine(ABC):
-    """Rows with groups and weights, which can be searched, walked on and audited."""
+    """Rows with groups and weights: searches, walks and audits."""
 
     @property
     @abstractmethod
     def known(self) -> Problem | OutOfCoreProblem:
-        """Groups, weights and the scale of utility."""
+        """Problem, with groups, weights and the scale of utility."""
 
     @property
     @abstractmethod
     def problem(self) -> Problem:
-        """All rows in memory; raises out of core."""
+        """Problem with all rows; raises ValueError out of core."""
 
     @property
     @abstractmethod
@@ -124,19 +124,19 @@ class Engine(ABC):
 
     @abstractmethod
     def to_search(self, n_clusters: int, rng: np.random.RandomState) -> Problem:
-        """Return the problem on which so many clusters are searched."""
+        """Return the problem to search: all rows in memory, else a sample."""
 
     @abstractmethod
     def finish_free(
         self, runs: FairRuns, found: Solutions, is_interrupted: bool
     ) -> Clusters:
-        """Return clusters of all rows with free centers, from solutions of a search."""
+        """Return clusters of all rows with free centers, from a search's solutions."""
 
     @abstractmethod
     def finish_means(
         self, runs: FairRuns, found: Solutions, is_interrupted: bool
     ) -> Clusters:
-        """Return clusters of all rows with means, from solutions of a search."""
+        """Return clusters of all rows with means, from a search's solutions."""
 
     @abstractmethod
     def nearest_costs(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -146,7 +146,7 @@ class Engine(ABC):
     def training_rows(
         self, y: Any, n_clusters: int, random_state: Seed, takes_weights: bool
     ) -> TrainingRows:
-        """Return the rows that a clusterer is fitted on."""
+        """Return the rows to fit a clusterer on."""
 
     @abstractmethod
     def walk(

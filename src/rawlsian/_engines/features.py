@@ -1,4 +1,4 @@
-"""The columns of out-of-core rows, as scikit-learn's estimators know them."""
+"""Features of estimators that are fitted on out-of-core rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rawlsian._rows.blocks import Blocks
 
 
 def set_features(estimator: Any, blocks: Blocks) -> None:
-    """Set ``n_features_in_`` and, where columns have names, ``feature_names_in_``."""
+    """Set ``n_features_in_`` and, if columns have names, ``feature_names_in_``."""
     estimator.n_features_in_ = blocks.n_features
     if blocks.feature_names is not None:
         estimator.feature_names_in_ = np.array(blocks.feature_names, object)
@@ -19,7 +19,7 @@ def set_features(estimator: Any, blocks: Blocks) -> None:
 
 
 def check_features(estimator: Any, blocks: Blocks) -> None:
-    """Refuse columns other than those that an estimator was fitted on."""
+    """Raise ValueError if columns are not those that an estimator was fitted on."""
     n_expected = estimator.n_features_in_
     if blocks.n_features != n_expected:
         raise ValueError(
@@ -31,5 +31,5 @@ def check_features(estimator: Any, blocks: Blocks) -> None:
     if ours is not None and seen is not None and ours != list(seen):
         raise ValueError(
             f"X has the columns {', '.join(ours)}, but {type(estimator).__name__} "
-            f"was fitted on {', '.join(seen)}, in this order; name them so."
+            f"was fitted on {', '.join(seen)}, in this order; give the same columns."
         )

@@ -1,4 +1,4 @@
-"""Clusters of a problem in memory, from the solutions of a search."""
+"""Finish the solutions of a search on a problem in memory."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from rawlsian._search.partitions import best_partitions, costs_of, improved
 from rawlsian.operators.compositions import Rawls
 from rawlsian.operators.traversal import traverse_of
 
-# Number of partitions that are improved where centers are means.
+# Number of partitions to improve if centers are means.
 N_IMPROVED = 32
 
 
 def free_centers(problem: Problem, found: Solutions, is_interrupted: bool) -> Clusters:
-    """Return the first of the solutions, recomputed from its centers."""
+    """Return the first solution, recomputed from its centers."""
     centers = found.centers[0] + problem.shift
     labels, distances = nearest(problem.X, centers)
     return Clusters(
@@ -34,9 +34,9 @@ def free_centers(problem: Problem, found: Solutions, is_interrupted: bool) -> Cl
 def improved_partition(
     runs: FairRuns, found: Solutions, is_interrupted: bool
 ) -> tuple[NDArray[np.int32], bool]:
-    """Improve the best partitions of the solutions; return the best, with means.
+    """Improve the best partitions of the solutions; return the best, is_interrupted.
 
-    Ctrl-C ends it with the best so far; the flag says so.
+    Ctrl-C ends the improvement with the best partition so far.
     """
     problem, n_clusters = runs.problem, found.centers.shape[1]
     starts = best_partitions(problem, found.centers + problem.shift, N_IMPROVED)
@@ -55,7 +55,7 @@ def improved_partition(
 def walked_means(runs: FairRuns, found: Solutions, is_interrupted: bool) -> Clusters:
     """Improve the best partitions, and walk on from the best of them.
 
-    Ctrl-C ends it with the best so far.
+    Ctrl-C ends this with the best partition so far.
     """
     problem, n_clusters = runs.problem, found.centers.shape[1]
     labels, is_interrupted = improved_partition(runs, found, is_interrupted)
@@ -64,7 +64,7 @@ def walked_means(runs: FairRuns, found: Solutions, is_interrupted: bool) -> Clus
             way = traverse_of(problem, labels, operator=Rawls())
             labels, is_interrupted = way.labels, way.stop_reason == "interrupted"
         if not is_interrupted:
-            # Without harm to the worst-off group, the others may be better off.
+            # Serve the other groups better, without harm to the worst-off.
             labels = improved(runs, [labels], n_clusters, [0.0])[0]
     except KeyboardInterrupt:
         is_interrupted = True

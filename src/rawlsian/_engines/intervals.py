@@ -1,4 +1,4 @@
-"""Intervals of how far each group is behind the best served."""
+"""Intervals of how far each group is behind the best-off group."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def bootstrap_intervals(
                 gaps, [(1 - confidence) / 2, (1 + confidence) / 2]
             )
         else:
-            # The best was picked after looking, so that the interval must hold for
-            # all pairs at once: too far out for the quantiles of some resamples.
+            # The best group is picked from the data, so intervals must hold for all
+            # pairs at once. These quantiles are too extreme for a bootstrap.
             reach = -ndtri((1 - confidence) / (2 * n_pairs)) * gaps.std()
             behind = utilities[order[-1]] - utilities[g]
             intervals[g] = behind - reach, behind + reach
@@ -50,7 +50,7 @@ def bootstrap_intervals(
 def normal_intervals(
     costs: NDArray[np.float64], variances: NDArray[np.float64], confidence: float
 ) -> NDArray[np.float64]:
-    """Return intervals of the normal distribution, for all pairs of groups at once."""
+    """Return normal intervals that hold for all pairs of groups at once."""
     n_groups, best = len(costs), int(np.argmin(costs))
     n_pairs = max(n_groups * (n_groups - 1) / 2, 1)
     reach = -ndtri((1 - confidence) / (2 * n_pairs))

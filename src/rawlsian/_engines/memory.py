@@ -1,4 +1,4 @@
-"""Rows in memory, and the engine that works on a ``Problem``."""
+"""Rows in memory, and their engine."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from rawlsian.operators.traversal import Trajectory, traverse_of
 
 
 class ArrayRows(Rows):
-    """Rows in memory: as they were given, and as a matrix of floats."""
+    """Rows in memory: as given, and as a matrix of floats."""
 
     def __init__(self, given: Any, X: NDArray[np.float64]) -> None:
         self.given = given
@@ -57,13 +57,13 @@ class ArrayRows(Rows):
         return InMemoryEngine(problem, given, callback)
 
     def check_bound(self, bound: object) -> None:
-        """Rows in memory have all bounds."""
+        """Accept any bound."""
 
     def check_walk(self, operator: Operator, max_passes: object, least: int) -> None:
-        """All operators walk in memory, without passes."""
+        """Accept any operator."""
 
     def check_clusterer(self, estimator: Any) -> None:
-        """Any clusterer labels the rows that it is fitted on."""
+        """Accept any clusterer."""
 
     def nearest(self, centers: NDArray[np.float64]) -> NDArray[np.int32]:
         """Return the nearest center of each row."""
@@ -83,7 +83,7 @@ class InMemoryEngine(Engine):
     problem : Problem
         The rows.
     given : TrainingRows, default=None
-        The user's own arguments, which clusterers are fitted on; only X without.
+        The user's own arguments, to fit clusterers on; None gives X alone.
     callback : callable, default=None
         Called with a ``Step`` after each step of a walk.
     """
@@ -114,14 +114,14 @@ class InMemoryEngine(Engine):
         return None
 
     def to_search(self, n_clusters: int, rng: np.random.RandomState) -> Problem:
-        """Return the problem; costs decide, so that max_distance cannot by rounding."""
+        """Return the problem without max_distance: its rounding must not decide."""
         check_n_clusters(n_clusters, self.problem)
         return replace(self.problem, max_distance=0.0)
 
     def finish_free(
         self, runs: FairRuns, found: Solutions, is_interrupted: bool
     ) -> Clusters:
-        """Return the first of the solutions."""
+        """Return the first solution."""
         return free_centers(runs.problem, found, is_interrupted)
 
     def finish_means(
@@ -137,7 +137,7 @@ class InMemoryEngine(Engine):
     def training_rows(
         self, y: Any, n_clusters: int, random_state: Seed, takes_weights: bool
     ) -> TrainingRows:
-        """Return X as it was given, with the names of its columns."""
+        """Return X as given, with the names of its columns."""
         return self.given._replace(y=y)
 
     def walk(self, labels: Any, operator: Operator, max_iter: int | None) -> Trajectory:
@@ -174,7 +174,7 @@ class InMemoryEngine(Engine):
 def _labels_by(
     estimator: Any, is_prefit: bool, X: Any, n_samples: int
 ) -> NDArray[np.int32]:
-    """Return labels of X by a clusterer: one a row, no noise, without gaps."""
+    """Return a clusterer's labels of X: one per row, no noise, without gaps."""
     name = type(estimator).__name__
     has_labels, can_predict = (
         hasattr(estimator, attribute) for attribute in ("labels_", "predict")

@@ -1,4 +1,4 @@
-"""Open X in memory or out of core: the one place that decides which."""
+"""Open X in memory or out of core; no other module decides which."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rawlsian._rows.opening import as_blocks
 
 
 def open_rows(X: Any, *, takes_mapped: bool = False) -> Rows:
-    """Open X; a large ``numpy.memmap`` is out of core only if that is asked for."""
+    """Open X; a large ``numpy.memmap`` is out of core only if ``takes_mapped``."""
     blocks = as_blocks(X, takes_mapped=takes_mapped)
     if blocks is not None:
         return BlockRows(blocks)
@@ -34,7 +34,7 @@ def open_to_fit(estimator: Any, X: Any, *, takes_mapped: bool = False) -> Rows:
 
 
 def open_new(estimator: Any, X: Any, *, least_rows: int = 1) -> Rows:
-    """Open rows with the features that a fitted estimator knows."""
+    """Open rows that must have the features of a fitted estimator."""
     check_is_fitted(estimator)
     blocks = as_blocks(X, takes_mapped=True)
     if blocks is not None:

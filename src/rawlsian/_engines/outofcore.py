@@ -1,4 +1,4 @@
-"""Out-of-core rows, and the engine that searches a sample and passes over all rows."""
+"""Out-of-core rows, and their engine."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ from rawlsian._search.fair_lloyd import FairRuns, Solutions
 from rawlsian.operators.batch import Batch
 from rawlsian.operators.proposals import Operator
 
-NO_BOUND = "give bound=None, and ask group_bound for that of some of the rows"
+NO_BOUND = "use bound=None, or group_bound on a sample of the rows"
 
 
 class BlockRows(Rows):
-    """Rows that are read block by block.
+    """Rows out of core, read block by block.
 
     ``accept`` is called once rows, groups and weights have passed all checks.
     """
@@ -81,22 +81,21 @@ class BlockRows(Rows):
         return OutOfCoreEngine(large)
 
     def check_bound(self, bound: object) -> None:
-        """Raise where a bound was asked for."""
+        """Raise ValueError unless bound is None."""
         if bound is not None:
             raise needs_memory(self.blocks, f"bound={bound!r}", NO_BOUND)
 
     def check_walk(self, operator: Operator, max_passes: object, least: int) -> None:
-        """Raise for operators that look at single rows, and for too few passes."""
+        """Raise ValueError if the operator needs memory, or passes are too few."""
         steps_of(operator)
         check_count(max_passes, "max_passes", least=least)
 
     def check_clusterer(self, estimator: Any) -> None:
-        """Raise where a clusterer has no ``predict``."""
+        """Raise ValueError if a clusterer has no ``predict``."""
         if not hasattr(estimator, "predict"):
             raise ValueError(
-                f"{type(estimator).__name__} has no predict, so that it cannot label "
-                "rows in blocks that it was not fitted on; use a clusterer such as "
-                "KMeans."
+                f"{type(estimator).__name__} has no predict, which data out of core "
+                "needs; use a clusterer such as KMeans."
             )
 
     def nearest(self, centers: NDArray[np.float64]) -> Any:
@@ -109,7 +108,7 @@ class BlockRows(Rows):
 
 
 class OutOfCoreEngine(Engine):
-    """Engine for out-of-core rows: searches a weighted sample, finishes on all rows."""
+    """Engine for out-of-core rows: search a weighted sample, finish on all rows."""
 
     def __init__(self, large: OutOfCoreProblem) -> None:
         self.large = large
@@ -122,7 +121,7 @@ class OutOfCoreEngine(Engine):
 
     @property
     def problem(self) -> NoReturn:
-        """Raise: not all rows are in memory."""
+        """Raise ValueError: not all rows are in memory."""
         raise needs_memory(self.large.blocks, "a bound", NO_BOUND)
 
     @property
@@ -137,7 +136,7 @@ class OutOfCoreEngine(Engine):
         return self._sample
 
     def to_search(self, n_clusters: int, rng: np.random.RandomState) -> Problem:
-        """Draw a sample, and return a part of it."""
+        """Draw a sample, and return the part of it to search."""
         self._sample = draw_sample(self.large, n_clusters, rng)
         check_n_clusters(n_clusters, self.sample.problem)
         return self.sample.to_search(n_clusters, rng)
@@ -145,7 +144,7 @@ class OutOfCoreEngine(Engine):
     def finish_free(
         self, runs: FairRuns, found: Solutions, is_interrupted: bool
     ) -> Clusters:
-        """Make the centers of the sample fair for all rows."""
+        """Refine the solutions on the sample, and finish them on all rows."""
         large, sample = self.large, self.sample.problem
         found = refined(runs.problem, sample, found, is_interrupted)
         end = finish_free(large, sample, found, is_interrupted)
@@ -158,7 +157,7 @@ class OutOfCoreEngine(Engine):
     def finish_means(
         self, runs: FairRuns, found: Solutions, is_interrupted: bool
     ) -> Clusters:
-        """Extend the best partition of the sample to all rows, and make batches."""
+        """Extend the best partition of the sample to all rows, and walk by batches."""
         large, sample = self.large, self.sample
         labels, is_interrupted = improved_partition(runs, found, is_interrupted)
         rule = rule_of_sample(runs.problem, labels)
@@ -186,7 +185,7 @@ class OutOfCoreEngine(Engine):
         self, y: Any, n_clusters: int, random_state: Seed, takes_weights: bool
     ) -> TrainingRows:
         """Draw a sample: weighted rows, or rows drawn by their weights."""
-        # Without a seed always the same sample, as walking is deterministic.
+        # Walks are deterministic, so the sample is, too, unless there is a seed.
         rng = random_state_of(0 if random_state is None else random_state)
         self._sample = draw_sample(self.large, n_clusters, rng)
         sample = self.sample.problem
@@ -202,7 +201,7 @@ class OutOfCoreEngine(Engine):
     ) -> LargeTrajectory:
         """Walk from a user's labels."""
         start = given_labels(self.large, labels)
-        # Always the same sample, as walking is deterministic.
+        # Walks are deterministic, so the sample is, too.
         rng = np.random.RandomState(0)
         self._sample = draw_sample(self.large, start.n_clusters, rng)
         return traverse_out_of_core(self.large, self.sample, start, operator, max_iter)
@@ -210,7 +209,7 @@ class OutOfCoreEngine(Engine):
     def walk_from(
         self, estimator: Any, is_prefit: bool, operator: Operator, max_iter: int | None
     ) -> LargeTrajectory:
-        """Walk from the labels that a clusterer predicts, or has."""
+        """Walk from a clusterer's predictions, or else its ``labels_``."""
         if hasattr(estimator, "predict"):
             start = predicted_labels(self.large, estimator)
         else:
@@ -224,7 +223,7 @@ class OutOfCoreEngine(Engine):
         confidence: float,
         random_state: BootstrapSeed,
     ) -> AuditFigures:
-        """Return figures with intervals of the normal distribution: two passes."""
+        """Return figures with normal intervals: two passes."""
         found = figures_of(self.large, given_labels(self.large, labels))
         intervals = np.full((self.large.n_groups, 2), np.nan)
         if n_bootstrap > 0:
@@ -234,7 +233,7 @@ class OutOfCoreEngine(Engine):
 
 
 def _end_of_walk(end: WalkEnd, is_interrupted: bool) -> SearchEnd:
-    """Return why a search ended whose last part was a walk."""
+    """Return why a search that ends in a walk ended."""
     if is_interrupted or end.stop_reason == "interrupted":
         return "interrupted"
     return "max_passes" if end.stop_reason == "max_passes" else "completed"

@@ -1,4 +1,4 @@
-"""Base of the estimators that find centers: all but the search."""
+"""Base class of RawlsianKMeans and FairLloyd: everything but the search."""
 
 from __future__ import annotations
 
@@ -51,19 +51,19 @@ class CentersEstimator(
         sensitive_features: Any = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Find centers that make the largest mean cost of a group small.
+        """Find centers that minimise the largest mean squared distance of a group.
 
         Parameters
         ----------
         X : array-like or Blocks of shape (n_samples, n_features)
             The examples: dense and numeric. ``RawlsianKMeans`` also takes data out of
             core (see ``open_blocks``), large ``numpy.memmap`` and Dask arrays and
-            frames, of which it searches a sample.
+            frames, and searches a sample of them.
         y : ignored
             Here for the sake of scikit-learn's conventions.
         sensitive_features : array-like of shape (n_samples,) or (n_samples, n_columns)
             The group of each example; several columns mean their intersections.
-            ``None`` means one group: then it is k-means.
+            ``None`` means one group, which is k-means.
         sample_weight : array-like of shape (n_samples,), default=None
             A row of weight w counts as w people.
 
@@ -83,7 +83,7 @@ class CentersEstimator(
         return self
 
     def _fit_engine(self, engine: Engine) -> Self:
-        """Fit rows that were checked, in memory or out of core."""
+        """Fit checked rows, in memory or out of core."""
         rng = random_state_of(self.random_state)
         searched = engine.to_search(self.n_clusters, rng)
         forget_gap(self)
@@ -106,7 +106,7 @@ class CentersEstimator(
 
     @abstractmethod
     def _open(self, X: Any, sensitive_features: Any, sample_weight: Any) -> Engine:
-        """Check X, groups and weights."""
+        """Check X, groups and weights, and return their engine."""
 
     @abstractmethod
     def _search(
@@ -141,7 +141,7 @@ class CentersEstimator(
         Returns
         -------
         ndarray or Dask array of shape (n_samples,)
-            The cluster of each.
+            The cluster of each example.
         """
         return open_new(self, X).nearest(self.cluster_centers_)
 
@@ -162,7 +162,7 @@ class CentersEstimator(
         Returns
         -------
         ndarray or Dask array of shape (n_samples, n_clusters)
-            Euclidean distances, not squared, as of ``KMeans``.
+            Euclidean distances, not squared, as in ``KMeans``.
         """
         return open_new(self, X).distances(self.cluster_centers_)
 

@@ -19,11 +19,11 @@ from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns
 class FairLloyd(CentersEstimator):
     """Fair-Lloyd: socially fair k-means from independent random starts.
 
-    Nearest centers and fair centers in turn, until no example changes its cluster
-    [1]_. Fair centers make the largest mean squared distance of a group least for the
-    partition: they are the means in which an example of group g counts lambda_g / N_g,
-    with one lambda on the simplex for all clusters. The best run is the one with the
-    lowest largest cost.
+    Each run alternates nearest centers and fair centers until no example changes its
+    cluster [1]_. Fair centers minimise the largest mean squared distance of a group for
+    the partition: they are the means in which an example of group g counts
+    lambda_g / N_g, with one lambda on the simplex for all clusters. The best run is the
+    one with the lowest largest cost.
 
     Parameters
     ----------
@@ -63,11 +63,11 @@ class FairLloyd(CentersEstimator):
     n_features_in_ : int
         Number of features seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, where X had any.
+        Names of the features, if X had any.
 
     See Also
     --------
-    RawlsianKMeans : Crosses such runs with each other, and finds better centers.
+    RawlsianKMeans : Crosses these runs with each other, and finds better centers.
 
     References
     ----------
@@ -102,9 +102,8 @@ class FairLloyd(CentersEstimator):
 
     def _open(self, X: Any, sensitive_features: Any, sample_weight: Any) -> Engine:
         refuse_blocks(
-            X, "FairLloyd",
-            "RawlsianKMeans takes them so, or give some of the rows as an array",
-        )  # fmt: skip
+            X, "FairLloyd", "use RawlsianKMeans, or give a sample as an array"
+        )
         return open_to_fit(self, X).with_groups(
             sensitive_features, sample_weight=sample_weight,
             max_distance=self.max_distance,

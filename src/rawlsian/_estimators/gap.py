@@ -19,16 +19,16 @@ from rawlsian.bounds.proved import proved_bound_of
 
 WhichBound = Literal["group", "proved"] | None
 
-# A cost up to this times the largest squared norm of a row is rounding.
+# A cost up to this, relative to the largest squared norm of a row, is rounding.
 ROUNDING = 1e-24
 
 
 def check_which_bound(bound: object) -> None:
-    """Raise unless it is one of the bounds that can be asked for."""
+    """Raise ValueError unless bound is None, "group" or "proved"."""
     if bound not in (None, "group", "proved"):
         raise ValueError(
-            f"bound must be None, 'group' or 'proved', got {bound!r}; it says with "
-            "which bound the result is compared."
+            f"bound must be None, 'group' or 'proved', got {bound!r}; it is the bound "
+            "to compare the result with."
         )
 
 
@@ -42,7 +42,7 @@ def forget_gap(estimator: Any) -> None:
 class optional_bound:  # noqa: N801, a context manager
     """Warn if Ctrl-C ends the computation of the bound: the clusters are final.
 
-    A class, because the frame of ``contextlib`` would be the line that is warned of.
+    It is a class because the warning would point at the frame of ``contextlib``.
     """
 
     def __enter__(self) -> None:
@@ -68,7 +68,7 @@ def set_gap(
     rng: np.random.RandomState,
     group_weights: NDArray[np.float64] | None = None,
 ) -> None:
-    """Set `bound_`, `gap_closed_` and `proved_gap_`, as far as they were asked for.
+    """Set `bound_`, `gap_closed_` and, with the proved bound, `proved_gap_`.
 
     ``cost`` and ``start`` are the largest mean costs of a group, now and before.
     """
@@ -87,7 +87,7 @@ def set_gap(
 def utilitarian_cost(
     runs: FairRuns, n_clusters: int, rng: np.random.RandomState
 ) -> float:
-    """Return the largest mean group cost in the best plain k-means of a search."""
+    """Search the best plain k-means; return its largest mean group cost."""
     problem = runs.problem
     everyone = problem.as_one_group()
     found = thorough_search(FairRuns(everyone, runs.max_iter), n_clusters, rng)

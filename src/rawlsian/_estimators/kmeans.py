@@ -32,21 +32,20 @@ LEAST_PASSES = 4
 class RawlsianKMeans(CentersEstimator):
     """K-means for the worst-off group.
 
-    Searches the centers for which the largest mean squared distance of a group is
-    least, and so the lowest group utility highest. Runs of Fair-Lloyd from random
-    starts are crossed with each other: two of them give the centers from which the
-    next run starts.
+    Searches for centers that minimise the largest mean squared distance of a group.
+    This maximises the lowest group utility. Runs of Fair-Lloyd from random starts are
+    crossed with each other: the centers of two runs are combined into the start of the
+    next.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters.
     centers : {"free", "mean"}, default="free"
-        Whether centers may lie anywhere, examples being in the cluster of the nearest,
-        or are the means of their clusters, as in the paper. With means, the best
-        partitions that fair and plain runs end with are improved and walked on from by
-        "rawls": the examples seen in ``fit`` need not be in the cluster of the nearest
-        center, which ``predict`` gives. That takes longer, on many rows much longer.
+        "free": centers may lie anywhere, and each example is in the cluster of the
+        nearest. "mean": centers are the means of their clusters, as in the paper; an
+        example need not be in the cluster of the nearest center, but ``predict``
+        returns the nearest. Means take longer, much longer with many rows.
     n_init : int, default=64
         Number of random starts.
     n_crossings : int, default=None
@@ -55,8 +54,8 @@ class RawlsianKMeans(CentersEstimator):
     max_distance : "auto" or float, default="auto"
         Utility is this less the mean squared distance; it changes nothing else.
     bound : "group", "proved" or None, default=None
-        With which bound the result is compared: that of ``group_bound``, best known, or
-        that of ``proved_bound``. Either takes longer than the search itself.
+        Bound to compare the result with: ``group_bound`` (best known) or
+        ``proved_bound``. Either takes longer than the search itself.
     max_iter : int, default=300
         Limit on the iterations of a run.
     max_passes : int, default=30
@@ -72,8 +71,8 @@ class RawlsianKMeans(CentersEstimator):
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         The centers.
     labels_ : ndarray of shape (n_samples,)
-        The cluster of each example, with free centers that of the nearest one. A Dask
-        array where X is Dask's.
+        The cluster of each example; with free centers, the nearest. A Dask array if X
+        is one.
     groups_ : ndarray of shape (n_groups,)
         Names of the groups, sorted.
     group_costs_, group_utilities_ : ndarray of shape (n_groups,)
@@ -81,29 +80,29 @@ class RawlsianKMeans(CentersEstimator):
         and ``max_distance`` less that.
     group_weights_ : ndarray of shape (n_groups,)
         With free centers only. Lambda: how much each group weighs in the centers; it
-        sums to 1. A group whose cost is below the largest weighs next to nothing.
+        sums to 1. A group whose cost is below the largest has next to no weight.
     bound_ : Bound
         The bound that was asked for; ``bound_.is_proved`` says which it is.
     gap_closed_ : float
-        If a bound was asked for: how much of the way from the lowest group utility of
-        the best plain k-means found to the bound was gained. Below 0 where so short a
-        search was asked for that it ends below that.
+        With a bound: the gain in the lowest group utility over the start, relative to
+        the gain at the bound. The start is the best plain k-means found; after a very
+        short search the result can be worse, and this negative.
     proved_gap_ : float
-        If the proved bound was asked for: no clustering has a largest mean cost that is
-        lower by more than this, relative to the bound.
+        With the proved bound: no clustering has a largest mean cost that is lower by
+        more than this, relative to the bound.
     inertia_ : float
         Sum of squared distances to the centers of the examples' clusters.
     n_iter_ : int
         Number of iterations of the best run with free centers.
     stop_reason_ : {"completed", "max_passes", "interrupted"}
-        Why the search ended: there was no more to do; out of core, ``max_passes``
-        passes were made; or the user pressed Ctrl-C.
+        Why the search ended: it was complete; out of core, it reached ``max_passes``;
+        or the user pressed Ctrl-C.
     n_passes_ : int
         Out of core only: number of passes over all rows.
     n_features_in_ : int
         Number of features seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, where X had any.
+        Names of the features, if X had any.
 
     See Also
     --------
@@ -112,19 +111,24 @@ class RawlsianKMeans(CentersEstimator):
 
     Notes
     -----
-    For the partition that it ends with, free centers are the best to a relative 1e-8.
-    That no other partition is better is not guaranteed: the problem is hard.
-    With more than two groups the order is leximin: among the solutions found that are
-    level for the worst-off group (to a relative 1e-9), the second worst-off decides,
-    and so on; and for the partition it ends with no centers are better in that order.
-    ``group_weights_`` are those of the worst-off groups' centers. With means, no single
-    example can be moved so that the result is better in that order.
-    Ctrl-C ends the search with the best so far.
-    Out of core, the search runs on a weighted sample with as many rows of each
-    group as of the others, small groups whole; the best of it are then finished on all
-    rows, with free centers by taking fair and nearest centers in turn, with means by
-    the batch operator. It ends where a pass lowers the largest cost by less than a
-    millionth. Block size and number of workers change nothing.
+    Free centers are optimal for the final partition, to a relative 1e-8. The problem is
+    hard: there is no guarantee that no other partition is better.
+
+    With more than two groups the order is leximin: among solutions that are equal for
+    the worst-off group (to a relative 1e-9), the second worst-off decides, and so on.
+    No other centers of the final partition are better in that order.
+    ``group_weights_`` belong to the centers that are best for the worst-off groups.
+    With means, the best partitions of fair and plain runs are improved, and the
+    operator "rawls" walks on from the best of them; no move of a single example makes
+    the result better in that order.
+
+    Ctrl-C ends the search with the best solution so far.
+
+    Out of core, the search runs on a weighted sample with equally many rows of each
+    group, and all rows of small groups. The best solutions are then finished on all
+    rows: free centers by fair and nearest centers in turn, means by the batch operator,
+    until a pass lowers the largest cost by less than a millionth. Block size and number
+    of workers do not change the result.
 
     References
     ----------
@@ -191,7 +195,7 @@ class RawlsianKMeans(CentersEstimator):
     def _solutions(
         self, runs: FairRuns, rng: np.random.RandomState
     ) -> tuple[Solutions, bool]:
-        """Search, and return solutions, best first; True if it was interrupted."""
+        """Search; return the solutions, best first, and is_interrupted."""
         n_crossings = self.n_crossings
         if n_crossings is None:
             n_crossings = enough_crossings(self.n_clusters)

@@ -45,10 +45,11 @@ from rawlsian.operators.traversal import Trajectory
 class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     """Cluster, then reassign examples for the sake of the worst-off group.
 
-    Any clusterer finds the starting labels. An operator then reassigns examples, step
-    by step, each step raising the lowest group utility, until none does (Algorithm 1
-    of the paper). Utility is ``max_distance`` less the squared distance to the mean of
-    the cluster that an example is assigned to, which need not be the nearest.
+    Any clusterer finds the starting labels. An operator then reassigns examples step by
+    step. Each step raises the lowest group utility; when none does, the walk ends
+    (Algorithm 1 of the paper). Utility is ``max_distance`` less the squared distance to
+    the mean of the cluster that an example is assigned to, which need not be the
+    nearest.
 
     Parameters
     ----------
@@ -63,19 +64,19 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         box of X; with ``UnitDistanceEncoder`` pass its ``max_distance_``. It shifts
         all utilities alike and changes no label.
     bound : "group", "proved" or None, default=None
-        With which bound the result is compared: that of ``group_bound``, best known, or
-        that of ``proved_bound``. Either may take longer than the reassigning.
+        Bound to compare the result with: ``group_bound`` (best known) or
+        ``proved_bound``. Either may take longer than the reassigning.
     max_iter : int, default=None
         Limit on the number of steps.
     max_passes : int, default=30
         Limit on the number of passes over out-of-core data.
     prefit : bool, default=False
-        Take ``estimator`` as already fitted. It labels X with ``predict`` if it has
+        If True, ``estimator`` is fitted already. It labels X with ``predict`` if it has
         that, else with its ``labels_``, which must then belong to the same rows.
-        ``clone`` unfits it, as in a grid search, unless it is in a ``FrozenEstimator``.
+        ``clone``, as in a grid search, unfits it unless it is in a ``FrozenEstimator``.
     random_state : int, RandomState instance or None, default=None
-        Seed for the copy of the estimator, wherever it has ``random_state=None``; a
-        seed of its own is kept. Also the seed of the search for the bound, and of the
+        Seed for the copy of the estimator, wherever it has ``random_state=None``; it
+        keeps a seed of its own. Also the seed of the search for the bound, and of the
         sample of out-of-core data. Reassigning is deterministic.
     callback : callable, default=None
         Called with a ``Step`` after each reassignment; out of core, with a ``PassStep``
@@ -90,42 +91,42 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     groups_ : ndarray of shape (n_groups,)
         Names of the groups, sorted.
     group_utilities_ : ndarray of shape (n_groups,)
-        Mean utility of each group, in that order.
+        Mean utility of each group, in the order of ``groups_``.
     utilitarian_labels_ : ndarray of shape (n_samples,)
-        The labels that the estimator found, where the traversal started. They are
+        The labels that the estimator found, from which the traversal started. They are
         renumbered if the estimator left a cluster empty.
     trajectory_ : Trajectory or LargeTrajectory
-        Every step from there to ``labels_``, and why it ended.
+        Every step from ``utilitarian_labels_`` to ``labels_``, and why it ended.
     bound_ : Bound
         The bound that was asked for; ``bound_.is_proved`` says which it is.
     gap_closed_ : float
-        If a bound was asked for: how much of the way from the lowest group utility at
-        the start, with ``utilitarian_labels_``, to the bound was gained.
+        With a bound: the gain in the lowest group utility over the start,
+        ``utilitarian_labels_``, relative to the gain at the bound.
     proved_gap_ : float
-        If the proved bound was asked for: no clustering has a largest mean cost that is
-        lower by more than this, relative to the bound.
+        With the proved bound: no clustering has a largest mean cost that is lower by
+        more than this, relative to the bound.
     n_iter_ : int
-        Number of times that operations were searched. It is one more than
+        Number of searches for an operation. It is one more than
         ``trajectory_.n_iter``, the number of steps, if the last search found none.
     stop_reason_ : {"no_operation", "max_iter", "max_passes", "interrupted"}
-        Why the reassigning ended, as ``trajectory_.stop_reason``: nothing that the
-        operator proposes raises the lowest utility; the limit on steps or, out of core,
-        on passes was reached; or the user pressed Ctrl-C.
+        Why the reassigning ended, as in ``trajectory_.stop_reason``: no proposal of the
+        operator raises the lowest utility; it reached the limit on steps or, out of
+        core, on passes; or the user pressed Ctrl-C.
     estimator_ : clusterer
         The fitted estimator.
     n_features_in_ : int
         Number of features seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, where X had any.
+        Names of the features, if X had any.
 
     See Also
     --------
-    rawlsian.traverse : The same for labels that are there already.
+    rawlsian.traverse : Starts from labels instead of a clusterer.
 
     Notes
     -----
-    There is no ``predict``: the labels of the examples seen in ``fit`` are not a
-    function of their distances alone, so that they say nothing about new ones.
+    There is no ``predict``: the labels of the examples seen in ``fit`` do not follow
+    from distances alone, so they do not extend to new examples.
 
     References
     ----------
@@ -178,15 +179,14 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or Blocks of shape (n_samples, n_features)
-            The examples: dense and numeric. Of data out of core (see ``open_blocks``),
-            Dask arrays and frames, the clusterer is fitted on a weighted sample, and
-            predicts the labels of all rows.
+            The examples: dense and numeric. With data out of core (see
+            ``open_blocks``), Dask arrays and frames, the clusterer is fitted on a
+            weighted sample and predicts the labels of all rows.
         y : ignored
             Here for the sake of scikit-learn's conventions.
         sensitive_features : array-like of shape (n_samples,) or (n_samples, n_columns)
             The group of each example; several columns mean their intersections.
-            ``None`` means one group: then everyone is worst off, and the overall
-            utility is what rises.
+            ``None`` means one group: then the overall utility rises.
         sample_weight : array-like of shape (n_samples,), default=None
             A row of weight w counts as w people who move together.
 
@@ -266,7 +266,7 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         return kmeans
 
     def _check_estimator(self) -> None:
-        """Raise where the estimator is no clusterer, or not fitted with prefit=True."""
+        """Raise an error if the estimator is no clusterer, or not fitted if prefit."""
         if self.prefit:
             if self.estimator is None:
                 raise ValueError(
@@ -285,7 +285,7 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     def _fitted_estimator(self, engine: Engine, y: object) -> Any:
         """Return the prefit estimator, or a copy of the estimator fitted to X."""
         unfitted = self._unfitted_estimator()
-        # Weights of a sample are ours; a user who routes metadata did not ask for them.
+        # A sample has weights of our own, which a user's metadata routing lacks.
         is_routed = get_config()["enable_metadata_routing"]
         takes_weights = self.prefit or (
             not is_routed and has_fit_parameter(unfitted, "sample_weight")
@@ -305,7 +305,7 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     def _fit_params(
         self, estimator: Any, sensitive_features: Any, sample_weight: Any
     ) -> dict[str, Any]:
-        """Return what the clusterer gets besides X: weights, or routed metadata."""
+        """Return the clusterer's fit parameters: weights, or routed metadata."""
         given = {
             "sensitive_features": sensitive_features,
             "sample_weight": sample_weight,
@@ -329,7 +329,7 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
 
 
 def _seed(estimator: Any, random_state: Seed) -> None:
-    """Seed the estimator and what it holds, where they have no seed of their own."""
+    """Seed the estimator and its nested estimators, if they have no seed."""
     unset = {
         name: random_state
         for name, value in estimator.get_params(deep=True).items()

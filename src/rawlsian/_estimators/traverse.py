@@ -62,16 +62,16 @@ def traverse(
 ) -> Trajectory | LargeTrajectory:
     """Raise the utility of the worst-off group, one operation at a time.
 
-    At every step the operator proposes operations. Those that raise the lowest group
-    utility are admitted; among them one that harms no group is preferred, then the
-    one with the highest overall utility, then the earliest. It ends when no
-    operation is admitted.
+    At every step the operator proposes operations. Operations that raise the lowest
+    group utility are admitted; among them one that harms no group is preferred, then
+    the one with the highest overall utility, then the earliest. The traversal ends when
+    no operation is admitted.
 
     Parameters
     ----------
     X : array-like or Blocks of shape (n_samples, n_features)
-        The examples, as numbers. For data out of core (see ``open_blocks``), Dask
-        arrays and frames the operator must be "batch" or "rawls".
+        The examples, as numbers. With data out of core (see ``open_blocks``), Dask
+        arrays and frames, the operator must be "batch" or "rawls".
     labels : array-like of shape (n_samples,)
         The clustering to start from: integers from 0 to k - 1, each in use.
     sensitive_features : array-like of shape (n_samples,) or (n_samples, n_columns)
@@ -79,19 +79,19 @@ def traverse(
         their intersections. ``None`` means one group.
     operator : str or object with ``generate``, default="R1"
         "R1", the paper's first, moves one example, "R2" a pair of good single moves,
-        "R1+R2" whichever is better, "R2-exhaustive" any pair, "batch" many examples
-        that hold up together, "relocate" whoever belongs elsewhere when a cluster is
-        founded anew, and "rawls" whatever helps, which reaches furthest.
+        "R1+R2" whichever is better, "R2-exhaustive" any pair, "batch" many examples at
+        once, "relocate" one cluster to another place; "rawls" combines these and
+        reaches furthest.
     sample_weight : array-like of shape (n_samples,), default=None
         A row of weight w counts as w people who move together.
     max_distance : "auto" or float, default="auto"
         Utility is this less the squared distance to the cluster's mean. "auto" is
         the squared diagonal of the bounding box of X. It changes no decision.
     max_iter : int, default=None
-        Stop after that many operations.
+        Limit on the number of operations.
     max_passes : int, default=30
         Limit on the number of passes over out-of-core data; each operation takes two
-        or more. Rows in memory are not limited by it.
+        or more. It does not apply in memory.
     callback : callable, default=None
         Called with a ``Step`` after each operation; out of core, with a ``PassStep``
         after each pass.
@@ -100,7 +100,8 @@ def traverse(
     -------
     Trajectory or LargeTrajectory
         Labels at the end and at every step, utilities, and why it ended; out of core,
-        labels at the end only. Ctrl-C ends it early and returns what was reached.
+        labels at the start and the end only. Ctrl-C ends it early and returns the
+        steps so far.
 
     Examples
     --------

@@ -22,7 +22,7 @@ FOUR_FIFTHS = 0.8
 class Audit:
     """How well a clustering serves each group, and where it falls short.
 
-    ``str(audit)`` is a table for people; ``by_group()`` and ``by_cluster()`` are rows
+    ``str(audit)`` is a table to read; ``by_group()`` and ``by_cluster()`` return rows
     for ``pandas.DataFrame``.
 
     Attributes
@@ -38,21 +38,20 @@ class Audit:
     gap : float
         Highest less lowest group utility.
     gap_interval : tuple of float
-        Bootstrap interval of the gap between the group that is best served here and
-        the one that is worst served. Below 0: it might be the other way round.
-        NaN if no resamples were asked for.
+        Interval of the gap between the best-off and the worst-off group. If it reaches
+        below 0, their order is uncertain. NaN if ``n_bootstrap`` is 0.
     intervals : ndarray of shape (n_groups, 2)
-        The same for each group: how far it is behind the best served.
+        Interval of how far each group is behind the best-off group.
     confidence : float
         Confidence of these intervals.
     ratio : float
-        Lowest over highest group utility; NaN if one is negative.
+        Lowest group utility divided by the highest; NaN if one is negative.
     passes_four_fifths : bool
         True if the ratio is at least 0.8. See ``utility_ratio`` for a caveat.
     cluster_sizes : ndarray of shape (n_clusters, n_groups)
         Members of each group in each cluster.
     cluster_utilities : ndarray of shape (n_clusters, n_groups)
-        Their mean utility; NaN where a group has no member in a cluster.
+        Mean utility of each group in each cluster; NaN if it has no member there.
     max_distance : float
         The utility of a perfect fit.
     """
@@ -77,9 +76,9 @@ class Audit:
         return name_of(self.groups, self.utilities)
 
     def by_group(self) -> list[dict[str, Any]]:
-        """One row a group: name, size, utility, and how far it is behind the best.
+        """Return one row per group: name, size, utility, and how far it is behind.
 
-        "low" and "high" are the interval of the latter; None without resamples.
+        "low" and "high" are the interval of the last; None if ``n_bootstrap`` is 0.
         """
         has_intervals = not np.isnan(self.intervals).any()
         return [
@@ -95,11 +94,11 @@ class Audit:
         ]
 
     def shortfalls(self) -> NDArray[np.float64]:
-        """Return what each cluster adds to how far the worst-off group is behind.
+        """Return each cluster's part of the worst-off group's shortfall from everyone.
 
-        The mean over the group of how much lower a member's utility is than that of
-        everyone, summed over its members in the cluster; so the shortfalls add up to
-        the overall utility less the group's. Below 0 where a cluster serves it well.
+        For a cluster: the share of the group in it, times the overall utility less the
+        members' mean utility. The parts sum to the shortfall; a negative part means
+        that the cluster serves the group well.
         """
         worst = int(np.argmin(self.utilities))
         sizes = self.cluster_sizes[:, worst]
@@ -108,7 +107,7 @@ class Audit:
         return shortfalls
 
     def by_cluster(self) -> list[dict[str, Any]]:
-        """One row a cluster and group: size and utility, None where nobody is."""
+        """Return one row per cluster and group: size, and utility or None if empty."""
         names = self.groups.tolist()
         return [
             {
@@ -166,36 +165,35 @@ def audit(
     confidence: float = 0.95,
     random_state: int | np.random.Generator | None = None,
 ) -> Audit:
-    """Report how well a clustering, from wherever it came, serves each group.
+    """Report how well a clustering, of whatever origin, serves each group.
 
     Parameters
     ----------
     X, labels, sensitive_features, sample_weight, max_distance
         As in ``group_utilities``. X may also be out of core (see ``open_blocks``) or a
-        Dask array or frame, over which three passes are made.
+        Dask array or frame; the audit then makes three passes.
     n_bootstrap : int, default=1000
-        Number of resamples for the interval of the gap; 0 for no interval. They take
+        Number of resamples for the intervals; 0 for no intervals. The default takes
         about 10 s for a million rows.
     confidence : float in (0, 1), default=0.95
-        Confidence of that interval.
+        Confidence of the intervals.
     random_state : int, numpy Generator or None, default=None
         Seed of the resamples.
 
     Returns
     -------
     Audit
-        Figures by group and by cluster and group, the gap and its interval.
+        Figures by group and by cluster, the gap and its interval.
 
     Notes
     -----
-    The interval resamples the rows of each group, whole with their weights, and holds
-    the clusters fixed: it says how much the gap owes to who happens to be in the
-    table, not how much it would change if the clustering were done again. With more
-    than two groups the best and the worst are picked after looking; intervals are then
-    wide enough to hold for all pairs of groups at once (Bonferroni, by the standard
-    deviation of the resamples). Of a group of a few people they say little. Out of
-    core, rows are not resampled: intervals are those of the normal distribution, with
-    the same variance.
+    The interval resamples the rows of each group, with their weights, and holds the
+    clusters fixed: it shows the sampling error of the gap, not how the gap changes with
+    another clustering. With more than two groups, the best-off and the worst-off group
+    are picked from the data; intervals are then wide enough to hold for all pairs of
+    groups at once (Bonferroni, with the standard deviation of the resamples). They are
+    not reliable for groups of a few people. Out of core, rows are not resampled:
+    intervals are normal, with the same variance.
 
     Examples
     --------
@@ -229,7 +227,7 @@ def audit_of(
     confidence: float = 0.95,
     random_state: int | np.random.Generator | None = None,
 ) -> Audit:
-    """Audit labels of rows that were checked, as ``audit`` does."""
+    """Audit labels of checked rows, as ``audit`` does."""
     utilities, counts, costs, intervals = engine.audit(
         labels, n_bootstrap, confidence, random_state
     )
