@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from rawlsian._support.files import OutputError, write_folder
 from rawlsian._tables.backends import Backend
@@ -115,15 +116,35 @@ class LabelFolder(NamedTuple):
     names: list[str]
 
     def table(self) -> pa.Table:
-        """Read them, one after the other."""
+        """Read them, one after the other, with one type for the identifier."""
+        tables = self._read()
+        some = [table for table in tables if len(table)] or tables[:1]
+        try:
+            return pa.concat_tables(some, promote_options="permissive")
+        except (pa.ArrowInvalid, pa.ArrowTypeError):  # no type holds all identifiers
+            return pa.concat_tables(map(_with_text_identifier, some))
+
+    def clusters(self) -> NDArray[np.int32]:
+        """Read the clusters alone, -1 for rows without one."""
+        found = pa.concat_tables(self._read(["cluster"]))["cluster"].fill_null(-1)
+        clusters: NDArray[np.int32] = found.to_numpy().astype(np.int32)
+        return clusters
+
+    def _read(self, columns: list[str] | None = None) -> list[pa.Table]:
+        """Return the content of each file."""
         if self.path is None:
             raise WrongUseError(
                 "labels of a table in parts are only written; name a folder for them "
                 "by --out."
             )
-        return pa.concat_tables(
-            pq.read_table(Path(self.path) / name) for name in self.names
-        )
+        folder = Path(self.path)
+        return [pq.read_table(folder / name, columns=columns) for name in self.names]
+
+
+def _with_text_identifier(table: pa.Table) -> pa.Table:
+    """Cast the identifier, which is the second column, to text."""
+    name = table.column_names[1]
+    return table.set_column(1, name, table.column(1).cast(pa.string()))
 
 
 def names_of(paths: Sequence[str]) -> list[str]:

@@ -42,8 +42,7 @@ class _WithLabels:
     @property
     def labels(self) -> NDArray[np.int32]:
         """Cluster of each row of the table, -1 for rows that are not clustered."""
-        clusters = self.labels_table()["cluster"].fill_null(-1)
-        labels: NDArray[np.int32] = clusters.to_numpy().astype(np.int32)
+        labels: NDArray[np.int32] = self._labels.clusters()
         return labels
 
 

@@ -63,6 +63,12 @@ class MemoryLabels(NamedTuple):
         """Return all rows in their order: number, identifier, cluster, why not."""
         return self._table({"cluster": self.labels}, self.identifier)
 
+    def clusters(self) -> NDArray[np.int32]:
+        """Return the cluster of each row of the table, -1 for rows without one."""
+        clusters = np.full(self.n_rows, -1, np.int32)
+        clusters[self.rows] = self.labels
+        return clusters
+
     def save(self, path: str, may_replace: bool) -> None:
         """Write the clusters; whether a file may be replaced was checked before."""
         self.write(path, {"cluster": self.labels})

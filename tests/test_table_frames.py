@@ -1,0 +1,81 @@
+"""Tables of every type that frames and Parquet have, and what they are refused for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from rawlsian import fit_table
+
+FIT = {"sensitive": "sex", "clusters": 3}
+
+
+def people(n=60, **columns):
+    rng = np.random.default_rng(0)
+    clump = rng.integers(3, size=n)
+    table = {
+        "age": 20 + 20 * clump + rng.integers(10, size=n),
+        "pay": (10 * clump + rng.normal(0, 4, n)).round(3),
+        "job": rng.choice(["cook", "smith", "clerk"], n),
+        "sex": rng.choice(["f", "m"], n, p=[0.3, 0.7]),
+    }
+    return pd.DataFrame(table | columns)
+
+
+def in_parts(folder, *tables):
+    folder.mkdir()
+    for name, table in zip("abcdef", tables, strict=False):
+        if not isinstance(table, pa.Table):
+            table = pa.Table.from_pandas(table, preserve_index=False)
+        pq.write_table(table, folder / f"{name}.parquet")
+    return folder
+
+
+# --- Identifiers of parts ------------------------------------------------------------
+
+LARGE = 2**60 + 1
+
+
+@pytest.mark.parametrize(
+    "kinds", [(pa.int32(), pa.int64()), (pa.int64(), pa.float64())]
+)
+def test_identifiers_of_two_types_are_read_back(tmp_path, kinds):
+    rows = pa.Table.from_pandas(people())
+    numbers = [
+        pa.array(range(60 * j, 60 * j + 60), kind) for j, kind in enumerate(kinds)
+    ]
+    tables = [rows.append_column("nr", each) for each in numbers]
+    parts = in_parts(tmp_path / "parts", *tables)
+
+    found = fit_table(parts, **FIT, id="nr", out=tmp_path / "out")
+
+    table = found.labels_table()
+    assert table["nr"].to_pylist() == list(range(120))
+    assert table["cluster"].to_pylist() == found.labels.tolist()
+
+
+def test_an_empty_part_does_not_change_the_type_of_the_identifier(tmp_path):
+    first = people(nr=range(60))
+    empty = first.iloc[:0].astype({"nr": object})
+    parts = in_parts(tmp_path / "parts", empty, first)
+
+    found = fit_table(parts, **FIT, id="nr", out=tmp_path / "out")
+
+    assert found.labels_table()["nr"].to_pylist() == list(range(60))
+
+
+def test_identifiers_that_no_type_holds_become_text(tmp_path):
+    numbers = pa.array([LARGE + i for i in range(60)])
+    whole = pa.Table.from_pandas(people()).append_column("nr", numbers)
+    others = people(nr=np.arange(60) + 0.5)
+    parts = in_parts(tmp_path / "parts", whole, others)
+
+    found = fit_table(parts, **FIT, id="nr", out=tmp_path / "out")
+
+    names = found.labels_table()["nr"].to_pylist()
+    assert names[0] == str(LARGE)
+    assert names[-1] == "59.5"
+    assert len(found.labels) == 120
