@@ -79,3 +79,37 @@ def test_identifiers_that_no_type_holds_become_text(tmp_path):
     assert names[0] == str(LARGE)
     assert names[-1] == "59.5"
     assert len(found.labels) == 120
+
+
+# --- Categories of pandas ------------------------------------------------------------
+
+
+def test_intervals_can_name_groups():
+    frame = people()
+    frame["band"] = pd.cut(frame["age"], [0, 30, 50, 90])
+
+    found = fit_table(frame, "band", clusters=3)
+
+    names = found.outcome.group_names.tolist()
+    assert names == ["(0, 30]", "(30, 50]", "(50, 90]"]
+
+
+def test_intervals_and_periods_may_be_dropped_or_clustered_on():
+    months = pd.period_range("2020-01", periods=3, freq="M")
+    frame = people(month=pd.Categorical(months.take(np.arange(60) % 3)))
+    frame["band"] = pd.cut(frame["age"], 3)
+
+    found = fit_table(frame, **FIT, drop="band")
+
+    assert found.to_dict()["clustered_on"] == ["age", "pay", "job", "month"]
+    assert isinstance(frame["band"].dtype.categories, pd.IntervalIndex)
+    assert "2020-02" in found.model.features[3].levels
+
+
+def test_a_category_of_bytes_is_left_out():
+    table = pa.Table.from_pandas(people())
+    codes = pa.array([b"a", b"b"] * 30).dictionary_encode()
+
+    found = fit_table(table.append_column("code", codes), **FIT)
+
+    assert found.to_dict()["not_clustered_on"]["code"] == "lists, times of day or bytes"

@@ -144,8 +144,8 @@ def read_frame(frame: Any, missing_texts: Sequence[str] = ()) -> Table:
     """Take a pandas, polars or pyarrow table as it would be read from Parquet."""
     kind = f"{type(frame).__module__.split('.')[0]} {type(frame).__name__}"
     try:
-        if hasattr(frame, "iloc"):  # pandas, whose index is not a column
-            table = pa.Table.from_pandas(frame, preserve_index=False)
+        if hasattr(frame, "iloc"):
+            table = _from_pandas(frame)
         else:
             table = pa.table(getattr(frame, "to_arrow", lambda: frame)())
     except (pa.ArrowException, TypeError, ValueError, AttributeError) as error:
@@ -154,6 +154,17 @@ def read_frame(frame: Any, missing_texts: Sequence[str] = ()) -> Table:
             "give each column one type and a name of its own."
         ) from error
     return _from_table(table, MISSING_TEXTS.union(missing_texts), kind, "the table")
+
+
+def _from_pandas(frame: Any) -> pa.Table:
+    """A frame without its index; categories that are intervals or periods as text."""
+    frame = frame.copy(deep=False)
+    for place, kind in enumerate(frame.dtypes):
+        categories = getattr(kind, "categories", None)
+        if str(getattr(categories, "dtype", "")).startswith(("interval", "period")):
+            renamed = frame.iloc[:, place].cat.rename_categories(str)
+            frame.isetitem(place, renamed)
+    return pa.Table.from_pandas(frame, preserve_index=False)
 
 
 def _from_table(table: Any, missing: frozenset[str], how: str, named: str) -> Table:
@@ -169,7 +180,7 @@ def _from_table(table: Any, missing: frozenset[str], how: str, named: str) -> Ta
 def from_arrow(name: str, values: pa.ChunkedArray, missing: frozenset[str]) -> Column:
     """A column of Parquet: numbers stay numbers, what is text is text."""
     stored_as = kind_of(values.type)
-    if pa.types.is_dictionary(values.type):
+    if pa.types.is_dictionary(values.type) and stored_as != "other":
         values = values.cast(values.type.value_type)
     if stored_as == "text":
         levels, codes = _levels(values.cast(pa.string()))
