@@ -437,7 +437,7 @@ def test_a_frame_that_is_no_table_is_told(table):
 
 
 def test_an_empty_frame_is_told():
-    with pytest.raises(TableError, match="the table has a header but no rows"):
+    with pytest.raises(TableError, match="the table has no rows"):
         fit_table(people().slice(0, 0), **FIT)
 
 

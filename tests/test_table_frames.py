@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from rawlsian import fit_table
+from rawlsian._tables.errors import TableError, WrongUseError
 
 FIT = {"sensitive": "sex", "clusters": 3}
 
@@ -113,3 +115,34 @@ def test_a_category_of_bytes_is_left_out():
     found = fit_table(table.append_column("code", codes), **FIT)
 
     assert found.to_dict()["not_clustered_on"]["code"] == "lists, times of day or bytes"
+
+
+# --- No table ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("column", "kind"),
+    [
+        (pd.Series([1, 2]), "pandas Series"),
+        (pl.Series([1, 2]), "polars Series"),
+        (pa.chunked_array([[1, 2]]), "pyarrow ChunkedArray"),
+    ],
+)
+def test_a_single_column_is_refused(column, kind):
+    with pytest.raises(WrongUseError, match=f"^the {kind} is one column; give a table"):
+        fit_table(column, **FIT)
+
+
+@pytest.mark.parametrize("engine", ["auto", "dask"])
+def test_a_frame_of_dask_is_refused_with_two_ways_out(engine):
+    frames = pytest.importorskip("dask.dataframe")
+    frame = frames.from_pandas(people(), npartitions=2)
+
+    with pytest.raises(WrongUseError, match=r"is not in memory; give .* to_parquet"):
+        fit_table(frame, **FIT, engine=engine)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame(), people().iloc[:0], pl.DataFrame()])
+def test_a_frame_without_rows_is_refused(frame):
+    with pytest.raises(TableError, match=r"^the table has no rows\.$"):
+        fit_table(frame, **FIT)

@@ -137,12 +137,28 @@ def _read_parquet(stream: IO[bytes], source: str, missing: frozenset[str]) -> Ta
         raise TableError(
             f"{_named(source)} is not a whole Parquet file ({reason})."
         ) from error
-    return _from_table(table, missing, "Parquet", _named(source))
+    _check_rows(len(table), _named(source))
+    return _from_table(table, missing, "Parquet")
+
+
+def check_frame(frame: Any) -> None:
+    """Refuse a single column, and frames of Dask."""
+    if hasattr(frame, "__dask_graph__"):
+        raise WrongUseError(
+            f"the {_kind_of_frame(frame)} is not in memory; give what its compute() "
+            "returns, or write it with to_parquet and name that folder."
+        )
+    if hasattr(frame, "to_frame") or isinstance(frame, pa.ChunkedArray):
+        raise WrongUseError(f"the {_kind_of_frame(frame)} is one column; give a table.")
+
+
+def _kind_of_frame(frame: Any) -> str:
+    return f"{type(frame).__module__.split('.')[0]} {type(frame).__name__}"
 
 
 def read_frame(frame: Any, missing_texts: Sequence[str] = ()) -> Table:
     """Take a pandas, polars or pyarrow table as it would be read from Parquet."""
-    kind = f"{type(frame).__module__.split('.')[0]} {type(frame).__name__}"
+    kind = _kind_of_frame(frame)
     try:
         if hasattr(frame, "iloc"):
             table = _from_pandas(frame)
@@ -153,7 +169,9 @@ def read_frame(frame: Any, missing_texts: Sequence[str] = ()) -> Table:
             f"the {kind} cannot be read as a table ({str(error).splitlines()[0]}); "
             "give each column one type and a name of its own."
         ) from error
-    return _from_table(table, MISSING_TEXTS.union(missing_texts), kind, "the table")
+    if not len(table):
+        raise TableError("the table has no rows.")
+    return _from_table(table, MISSING_TEXTS.union(missing_texts), kind)
 
 
 def _from_pandas(frame: Any) -> pa.Table:
@@ -167,9 +185,8 @@ def _from_pandas(frame: Any) -> pa.Table:
     return pa.Table.from_pandas(frame, preserve_index=False)
 
 
-def _from_table(table: Any, missing: frozenset[str], how: str, named: str) -> Table:
+def _from_table(table: Any, missing: frozenset[str], how: str) -> Table:
     check_names(table.column_names)
-    _check_rows(table.num_rows, named)
     columns = {
         name: from_arrow(name, table.column(name), missing)
         for name in table.column_names

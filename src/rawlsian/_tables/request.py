@@ -17,6 +17,7 @@ from rawlsian._tables.read import (
     MISSING_TEXTS,
     STANDARD_INPUT,
     Table,
+    check_frame,
     read_frame,
     read_table,
 )
@@ -52,6 +53,7 @@ class TableSource(NamedTuple):
                 f"table, got {kind}"
                 f"{'; call .collect() first' if kind == 'LazyFrame' else ''}."
             )
+        check_frame(table)
         if delimiter is not None or encoding != "utf-8":
             raise WrongUseError(
                 "--delimiter and --encoding are of text; a table in memory needs "
