@@ -117,6 +117,58 @@ def test_a_category_of_bytes_is_left_out():
     assert found.to_dict()["not_clustered_on"]["code"] == "lists, times of day or bytes"
 
 
+# --- Numbers that mean missing -------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "na"),
+    [
+        ("age", -999, "-999"),
+        ("pay", -999.0, "-999"),
+        ("pay", -999.0, "-999.0"),
+        ("pay", np.inf, "inf"),
+        ("pay", -0.5, "-0.5"),
+    ],
+)
+def test_numbers_that_mean_missing_are_left_out_as_of_a_text_file(
+    tmp_path, column, value, na
+):
+    frame = people()
+    frame.loc[7, column] = value
+    ask = {**FIT, "na": na, "missing": "drop"}
+    file = frame.astype(str)
+    file.loc[7, column] = na
+    file.to_csv(tmp_path / "t.csv", index=False)
+
+    found, expected = fit_table(frame, **ask), fit_table(tmp_path / "t.csv", **ask)
+
+    assert np.flatnonzero(found.labels < 0).tolist() == [7]
+    assert found.labels.tolist() == expected.labels.tolist()
+    assert np.array_equal(found.centers, expected.centers)
+
+
+def test_numbers_that_mean_missing_are_left_out_of_parts(tmp_path):
+    whole, others = people(), people()
+    whole.loc[7, "age"] = -999
+    others["age"] = others["age"].astype(float)
+    others.loc[8, "age"] = -999
+    parts = in_parts(tmp_path / "parts", whole, others)
+
+    found = fit_table(parts, **FIT, na="-999", missing="drop", out=tmp_path / "out")
+
+    assert np.flatnonzero(found.labels < 0).tolist() == [7, 68]
+
+
+def test_decimals_that_mean_missing_are_left_out():
+    pay = pa.array(people()["pay"].round(2), pa.float64())
+    pay = pa.array([-999, *pay.to_pylist()[1:]]).cast(pa.decimal128(9, 2), safe=False)
+    table = pa.Table.from_pandas(people()).set_column(1, "pay", pay)
+
+    found = fit_table(table, **FIT, na="-999", missing="drop")
+
+    assert np.flatnonzero(found.labels < 0).tolist() == [0]
+
+
 # --- No table ------------------------------------------------------------------------
 
 

@@ -203,7 +203,9 @@ def from_arrow(name: str, values: pa.ChunkedArray, missing: frozenset[str]) -> C
         levels, codes = _levels(values.cast(pa.string()))
         return Column(name, *_tidy(levels, codes, missing), stored_as)
     if stored_as == "number":
-        return Column(name, *_levels(_without_nan(values)), stored_as)
+        levels, codes = _levels(_without_nan(values))
+        is_missing = _are_named_missing(levels, missing - MISSING_TEXTS)
+        return Column(name, *_without(levels, codes, is_missing), stored_as)
     if stored_as == "date":
         return Column(name, *_levels(values), stored_as)
     nothing = np.full(len(values), -1, np.int32)
@@ -231,6 +233,17 @@ def _without_nan(values: pa.ChunkedArray) -> pa.ChunkedArray:
         return values
     # Adding 0 makes 0.0 of -0.0, which would be a level of its own.
     return pc.add(pc.if_else(pc.is_nan(values), None, values), 0.0)
+
+
+def _are_named_missing(numbers: Any, texts: frozenset[str]) -> NDArray[np.bool_]:
+    """Mark numbers that one of the texts spells; -999.0 may be spelled -999."""
+    if not texts:
+        return np.zeros(len(numbers), np.bool_)
+    spelled = (
+        (str(x), str(x) if isinstance(x, int) else _as_text(float(x)))
+        for x in numbers.to_pylist()
+    )
+    return np.array([not texts.isdisjoint(each) for each in spelled], np.bool_)
 
 
 def _levels(values: pa.ChunkedArray) -> tuple[Any, NDArray[np.int32]]:
@@ -450,14 +463,21 @@ def _tidy(
     trimmed = pc.utf8_trim_whitespace(levels).dictionary_encode()
     texts = trimmed.dictionary
     is_missing = pc.is_in(texts, pa.array(sorted(missing), texts.type))
-    is_kept = ~is_missing.to_numpy(zero_copy_only=False)
-    number = np.where(is_kept, np.cumsum(is_kept) - 1, -1)
-    places = number[trimmed.indices.to_numpy(zero_copy_only=False)]
-    places = np.append(places, -1)  # where the code is -1
-    return texts.filter(pa.array(is_kept)), places[codes].astype(np.int32)
+    places = trimmed.indices.to_numpy(zero_copy_only=False)
+    codes = np.append(places, -1)[codes]  # -1 where the code is
+    return _without(texts, codes, is_missing.to_numpy(zero_copy_only=False))
 
 
 # --- Both --------------------------------------------------------------------------
+
+
+def _without(
+    levels: Any, codes: NDArray[Any], is_missing: NDArray[np.bool_]
+) -> tuple[Any, NDArray[np.int32]]:
+    """Take out levels that mean missing; rows that had one get -1."""
+    places = np.where(is_missing, -1, np.cumsum(~is_missing) - 1)
+    places = np.append(places, -1)  # where the code is -1
+    return levels.filter(pa.array(~is_missing)), places[codes].astype(np.int32)
 
 
 def check_names(names: Sequence[str]) -> None:
