@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from rawlsian import fit_table
-from rawlsian._tables.errors import TableError, WrongUseError
+from rawlsian._tables import backends
+from rawlsian._tables.errors import TableError, WorkersError, WrongUseError
 
 FIT = {"sensitive": "sex", "clusters": 3}
 
@@ -198,3 +199,19 @@ def test_a_frame_of_dask_is_refused_with_two_ways_out(engine):
 def test_a_frame_without_rows_is_refused(frame):
     with pytest.raises(TableError, match=r"^the table has no rows\.$"):
         fit_table(frame, **FIT)
+
+
+# --- Dask ----------------------------------------------------------------------------
+
+
+def test_workers_that_cannot_start_are_told_in_one_sentence(tmp_path, monkeypatch):
+    def fails():
+        raise RuntimeError("Nanny failed to start.")
+
+    monkeypatch.setattr(backends, "_local_cluster", fails)
+    parts = in_parts(tmp_path / "parts", people())
+
+    with pytest.raises(WorkersError, match="could not start; in a script, call") as no:
+        fit_table(parts, **FIT, engine="dask")
+
+    assert no.value.__suppress_context__

@@ -176,9 +176,7 @@ def dask_backend(scheduler: str | None) -> Iterator[Backend]:
     with ExitStack() as stack:
         stack.enter_context(_no_logs())
         if scheduler is None:
-            with _out_of_reach_of_ctrl_c():
-                cluster = stack.enter_context(_local_cluster())
-            stack.enter_context(Client(cluster))
+            stack.enter_context(Client(stack.enter_context(_started())))
         else:
             stack.enter_context(_client(scheduler))
         try:
@@ -195,6 +193,18 @@ def dask_backend(scheduler: str | None) -> Iterator[Backend]:
                 "the Dask cluster is gone, or its workers are; start another and run "
                 "this again"
             ) from error
+
+
+def _started() -> Any:
+    """Return workers of this machine, or raise in one sentence."""
+    try:
+        with _out_of_reach_of_ctrl_c():
+            return _local_cluster()
+    except RuntimeError:  # whose own traceback is long, and comes from every worker
+        raise WorkersError(
+            "the Dask workers could not start; in a script, call this below "
+            "`if __name__ == '__main__':`"
+        ) from None
 
 
 def _local_cluster() -> Any:

@@ -89,6 +89,8 @@ def fit_table(
         "memory": all rows in memory. "blocks": Parquet files, a part at a time, on
         this machine. "dask": the same on Dask workers. "auto": memory for one file,
         blocks for a folder or a pattern.
+        A script that starts workers must call this below
+        ``if __name__ == "__main__":``, as each of them imports the script.
     scheduler : str, default=None
         Address of a Dask scheduler; None starts workers on this machine.
     seed : int, default=0
@@ -190,6 +192,8 @@ def audit_table(
         "memory": all rows in memory. "blocks": Parquet files, a part at a time, on
         this machine. "dask": the same on Dask workers. "auto": memory for one file,
         blocks for a folder or a pattern.
+        A script that starts workers must call this below
+        ``if __name__ == "__main__":``, as each of them imports the script.
     scheduler : str, default=None
         Address of a Dask scheduler; None starts workers on this machine.
     report : path, default=None
