@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -215,3 +217,26 @@ def test_workers_that_cannot_start_are_told_in_one_sentence(tmp_path, monkeypatc
         fit_table(parts, **FIT, engine="dask")
 
     assert no.value.__suppress_context__
+
+
+def test_logs_of_the_caller_are_kept_and_those_of_dask_silenced(
+    tmp_path, monkeypatch, caplog
+):
+    def local():
+        return LocalCluster(processes=False, n_workers=1, dashboard_address=":0")
+
+    def report(stage, done, of):
+        mine.warning(stage)
+        heard[stage] = dask.isEnabledFor(logging.CRITICAL)
+
+    heard: dict[str, bool] = {}
+    LocalCluster = pytest.importorskip("distributed").LocalCluster
+    monkeypatch.setattr(backends, "_local_cluster", local)
+    mine, dask = map(logging.getLogger, ("mine", "distributed.client"))
+    parts = in_parts(tmp_path / "parts", people())
+
+    fit_table(parts, **FIT, engine="dask", progress=report)
+
+    assert list(heard) == list(dict.fromkeys(caplog.messages))
+    assert not heard["encoding"]
+    assert dask.isEnabledFor(logging.CRITICAL)

@@ -27,6 +27,7 @@ from rawlsian._tables.survey import Encoding, encode_piece
 
 # Seconds to wait for a scheduler to answer.
 PATIENCE = 5
+DASK_LOGGER = "distributed"
 
 
 class EncodedRows(NamedTuple):
@@ -174,7 +175,7 @@ def dask_backend(scheduler: str | None) -> Iterator[Backend]:
             "'rawlsian[dask]' brings it."
         ) from error
     with ExitStack() as stack:
-        stack.enter_context(_no_logs())
+        stack.enter_context(_no_dask_logs())
         if scheduler is None:
             stack.enter_context(Client(stack.enter_context(_started())))
         else:
@@ -252,11 +253,18 @@ def _client(scheduler: str) -> Any:
 
 
 @contextmanager
-def _no_logs() -> Iterator[None]:
-    """Silence logs: errors are raised in our words."""
-    before = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)
+def _no_dask_logs() -> Iterator[None]:
+    """Silence the logs of Dask: its errors are raised in our words."""
+    names = [name for name in logging.root.manager.loggerDict if _is_of_dask(name)]
+    before = {name: logging.getLogger(name).level for name in names}
+    for name in names:
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     try:
         yield
     finally:
-        logging.disable(before)
+        for name, level in before.items():
+            logging.getLogger(name).setLevel(level)
+
+
+def _is_of_dask(name: str) -> bool:
+    return name == DASK_LOGGER or name.startswith(f"{DASK_LOGGER}.")
