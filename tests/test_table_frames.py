@@ -203,6 +203,17 @@ def test_a_frame_without_rows_is_refused(frame):
         fit_table(frame, **FIT)
 
 
+# --- Arguments -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "clusters", [range(100, 2, -1), range(2, 9, 3), True, np.True_, (True, 4)]
+)
+def test_numbers_of_clusters_are_whole_and_follow_each_other(clusters):
+    with pytest.raises(WrongUseError, match="--clusters must be a number such as 5 or"):
+        fit_table(people(), "sex", clusters=clusters)
+
+
 # --- Dask ----------------------------------------------------------------------------
 
 

@@ -92,7 +92,7 @@ class MemoryTable:
     ) -> FoundClusters:
         """Run k-means, then the method, with one number of clusters or the best."""
         problem = self.problem
-        analysis.check_clusters(numbers[-1], problem)
+        analysis.check_clusters(max(numbers), problem)
         candidates: list[Candidate] = []
         if len(numbers) > 1:
             candidates, before = analysis.try_range(problem, numbers, seed, progress)

@@ -260,14 +260,14 @@ def numbers_of_clusters(clusters: int | str | range | tuple[int, int]) -> range:
     """Return one number of clusters, or those from low to high."""
     numbers = range(0)
     if isinstance(clusters, range):
-        numbers = clusters
+        numbers = clusters if clusters.step == 1 else numbers
     elif isinstance(clusters, str):
         if re.fullmatch("[0-9]{1,9}(:[0-9]{1,9})?", clusters):
             low, _, high = clusters.partition(":")
             numbers = range(int(low), int(high or low) + 1)
     else:
         ends = clusters if isinstance(clusters, tuple) else (clusters, clusters)
-        if len(ends) == 2 and all(hasattr(end, "__index__") for end in ends):
+        if len(ends) == 2 and all(map(_is_whole, ends)):
             numbers = range(index(ends[0]), index(ends[1]) + 1)
     if not numbers or min(numbers) < 1:
         raise WrongUseError(
@@ -275,3 +275,8 @@ def numbers_of_clusters(clusters: int | str | range | tuple[int, int]) -> range:
             f"{clusters!r}."
         )
     return numbers
+
+
+def _is_whole(number: object) -> bool:
+    """Return True for whole numbers, of Python or NumPy; not for True and False."""
+    return hasattr(number, "__index__") and not isinstance(number, bool)
