@@ -442,7 +442,7 @@ def test_missing_values_are_an_error_that_counts_them(tmp_path):
 
     with pytest.raises(
         TableError,
-        match=r"3 of 4 rows .* in age \(1\), job \(1\), sex \(1\); say --mis",
+        match=r"3 of 4 rows .* in age \(1\), job \(1\), sex \(1\). Say --mis",
     ):
         prepare(table, Roles(("sex",)), "error")
 

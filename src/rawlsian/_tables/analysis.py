@@ -163,13 +163,27 @@ def problem_of(prepared: Prepared) -> Problem:
     return replace(problem, group_names=np.array(prepared.group_names, object))
 
 
-def check_clusters(n_clusters: int, problem: Problem) -> None:
-    """Refuse more clusters than there are different rows."""
-    if n_clusters > problem.n_samples:
+def check_rows(n_clusters: int, n_rows: int) -> None:
+    """Raise WrongUseError if there are more clusters than rows."""
+    if n_clusters > n_rows:
         raise WrongUseError(
-            f"--clusters {n_clusters} is more than the "
-            f"{counted(problem.n_samples, 'row')}; ask for fewer."
+            f"--clusters {n_clusters} is more than the {counted(n_rows, 'row')}; ask "
+            "for fewer."
         )
+
+
+def check_found(n_clusters: int, n_found: int) -> None:
+    """Raise WrongUseError if k-means found fewer clusters."""
+    if n_found < n_clusters:
+        raise WrongUseError(
+            f"--clusters {n_clusters} is more than k-means can tell apart in these "
+            f"rows; ask for at most {n_found}."
+        )
+
+
+def check_clusters(n_clusters: int, problem: Problem) -> None:
+    """Raise WrongUseError if there are more clusters than different rows."""
+    check_rows(n_clusters, problem.n_samples)
     n_different = len(np.unique(problem.X[: 50 * n_clusters + 1000], axis=0))
     if n_different < n_clusters:
         n_different = len(np.unique(problem.X, axis=0))
@@ -186,12 +200,7 @@ def plain(problem: Problem, n_clusters: int, seed: int) -> Clustering:
         # Reported below, in our words.
         warnings.simplefilter("ignore", ConvergenceWarning)
         kmeans = KMeans(n_clusters, n_init=N_INIT, random_state=seed).fit(problem.X)
-    n_found = len(np.unique(kmeans.labels_))
-    if n_found < n_clusters:
-        raise WrongUseError(
-            f"--clusters {n_clusters} is more than k-means can tell apart in these "
-            f"rows; ask for at most {n_found}."
-        )
+    check_found(n_clusters, len(np.unique(kmeans.labels_)))
     return with_means(problem, kmeans.labels_)
 
 

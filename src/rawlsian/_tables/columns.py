@@ -176,9 +176,14 @@ def sort_out(table: Table, roles: Roles) -> tuple[list[Used], list[Unused]]:
         else:
             unused.append(verdict)
     if not used:
-        reasons = "; ".join(f"{each.name}: {each.reason}" for each in unused[:10])
-        raise TableError(f"no column is left to use ({reasons}).")
+        raise nothing_to_use(unused)
     return used, unused
+
+
+def nothing_to_use(unused: Sequence[Unused]) -> TableError:
+    """Return the error for a table of which no column can be used."""
+    reasons = "; ".join(f"{each.name}: {each.reason}" for each in unused[:10])
+    return TableError(f"no column is left to use ({reasons}).")
 
 
 def _role_reason(name: str, roles: Roles) -> str | None:

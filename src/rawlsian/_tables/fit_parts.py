@@ -15,16 +15,14 @@ from rawlsian._estimators.kmeans import RawlsianKMeans
 from rawlsian._outofcore.problem import OutOfCoreProblem, PassStep
 from rawlsian._rows.opening import as_blocks
 from rawlsian._search.crossing import Callback
-from rawlsian._tables.analysis import Figures, Outcome, Progress
+from rawlsian._tables.analysis import Figures, Outcome, Progress, check_found
 from rawlsian._tables.backends import EncodedRows
-from rawlsian._tables.errors import WrongUseError
 from rawlsian._tables.survey import Encoding
-from rawlsian._tables.text import counted
 from rawlsian.metrics.audit import audit_of
 from rawlsian.operators.compositions import get_operator
 
 # The methods that need no more than sums over the rows.
-METHODS = ("rawls", "batch", "kmeans-free", "kmeans-mean")
+OUT_OF_CORE_METHODS = ("rawls", "batch", "kmeans-free", "kmeans-mean")
 
 
 class FittedParts(NamedTuple):
@@ -68,15 +66,6 @@ class EncodedTable:
         return OutOfCoreEngine(self.problem.again(callback))
 
 
-def check_clusters(n_clusters: int, n_rows: int) -> None:
-    """Refuse more clusters than there are rows."""
-    if n_clusters > n_rows:
-        raise WrongUseError(
-            f"--clusters {n_clusters} is more than the {counted(n_rows, 'row')}; ask "
-            "for fewer."
-        )
-
-
 def fit(
     table: EncodedTable, n_clusters: int, method: str, seed: int, progress: Progress
 ) -> FittedParts:
@@ -89,11 +78,7 @@ def fit(
     if kmeans.stop_reason_ == "interrupted":
         raise KeyboardInterrupt  # nothing has been reached yet
     members = _in_common(table, kmeans.labels_, kmeans.labels_, n_clusters).sum(axis=0)
-    if not members.all():
-        raise WrongUseError(
-            f"--clusters {n_clusters} is more than k-means can tell apart in these "
-            f"rows; ask for at most {np.count_nonzero(members)}."
-        )
+    check_found(n_clusters, int(np.count_nonzero(members)))
     progress(method, 0, None)
     if method.startswith("kmeans-"):
         found = _searched(table, kmeans.labels_, n_clusters, method, seed, progress)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rawlsian._tables import fit_parts
-from rawlsian._tables.analysis import Progress
+from rawlsian._tables.analysis import Progress, check_rows
 from rawlsian._tables.backends import Backend, dask_backend, thread_backend
 from rawlsian._tables.facts import Facts, Passes, Reason
 from rawlsian._tables.fit_parts import EncodedTable
@@ -83,7 +83,7 @@ class PartsTable(NamedTuple):
     ) -> FoundClusters:
         """Run k-means, then the method."""
         n_rows, encoding = sum(self.found.lengths), self.table.encoding
-        fit_parts.check_clusters(numbers[0], n_rows)
+        check_rows(numbers[0], n_rows)
         fitted = fit_parts.fit(self.table, numbers[0], method, seed, progress)
         model = Model(
             encoding.features, fitted.centers, self.request.roles.sensitive,

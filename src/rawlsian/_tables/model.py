@@ -98,10 +98,8 @@ def load_model(path: str) -> Model:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise WrongUseError(f"cannot read {path!r} ({error.strerror}).") from error
-    except (ValueError, RecursionError) as error:
-        raise TableError(
-            f"{path!r} is not a model; rawlsian fit --save writes one."
-        ) from error
+    except (ValueError, RecursionError):
+        content = None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise TableError(f"{path!r} is not a model; rawlsian fit --save writes one.")
     if content.get("version") != FORMAT_VERSION:

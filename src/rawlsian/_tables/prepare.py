@@ -246,11 +246,24 @@ def _refuse_missing(columns: Sequence[Used], when_missing: str, n_rows: int) -> 
         return
     incomplete = int(np.any([column.is_missing for column in columns], axis=0).sum())
     shown = ", ".join(f"{name} ({count:,})" for name, count in counts.items())
-    raise TableError(
-        f"{incomplete:,} of {counted(n_rows, 'row')} "
-        f"{'has' if incomplete == 1 else 'have'} missing values, in {shown}; say "
+    raise missing_values(incomplete, n_rows, shown)
+
+
+def missing_values(n_incomplete: int, n_rows: int, where: str) -> TableError:
+    """Return the error for rows that lack values."""
+    return TableError(
+        f"{n_incomplete:,} of {counted(n_rows, 'row')} "
+        f"{'has' if n_incomplete == 1 else 'have'} missing values, in {where}. Say "
         "--missing drop to leave these rows out, --missing category to give missing "
         "values a level of their own, or leave columns out with --drop."
+    )
+
+
+def missing_as_text(column: str) -> TableError:
+    """Return the error for a column with the text that stands for missing values."""
+    return TableError(
+        f"column {column} has the text {MISSING!r}, which stands for missing values "
+        "here; write it in another way."
     )
 
 
@@ -286,10 +299,7 @@ def learn(column: Used) -> Feature:
     present = np.unique(column.codes[~column.is_missing])
     if column.kind == "category":
         if MISSING in column.levels:
-            raise TableError(
-                f"column {column.name!r} has the text {MISSING!r}, which stands for "
-                "missing values here; write it in another way."
-            )
+            raise missing_as_text(repr(column.name))
         column = with_missing(column)
         present = np.unique(column.codes)
         levels = tuple(sorted(column.levels[present]))

@@ -55,10 +55,7 @@ class TableSource(NamedTuple):
             )
         check_frame(table)
         if delimiter is not None or encoding != "utf-8":
-            raise WrongUseError(
-                "--delimiter and --encoding are of text; a table in memory needs "
-                "neither."
-            )
+            raise _text_only("a table in memory")
         return cls(None, table, None, encoding, as_names(na, "--na"))
 
     @property
@@ -103,10 +100,7 @@ class TableSource(NamedTuple):
         if engine == "memory":
             return [self.path]
         if self.delimiter is not None or self.encoding != "utf-8":
-            raise WrongUseError(
-                "--delimiter and --encoding are of text; a table in parts is Parquet, "
-                "which needs neither."
-            )
+            raise _text_only("a table in parts, which is Parquet")
         return find_parts(self.path)
 
     def read(self) -> Table:
@@ -280,3 +274,9 @@ def numbers_of_clusters(clusters: int | str | range | tuple[int, int]) -> range:
 def _is_whole(number: object) -> bool:
     """Return True for whole numbers, of Python or NumPy; not for True and False."""
     return hasattr(number, "__index__") and not isinstance(number, bool)
+
+
+def _text_only(table: str) -> WrongUseError:
+    return WrongUseError(
+        f"--delimiter and --encoding are for text files, not for {table}."
+    )

@@ -70,8 +70,8 @@ class FitOptions(NamedTuple):
 
     def check_parts(self, request: TableRequest, outputs: Outputs) -> None:
         """Refuse what needs all rows in memory."""
-        if self.method not in fit_parts.METHODS:
-            *others, last = fit_parts.METHODS
+        if self.method not in fit_parts.OUT_OF_CORE_METHODS:
+            *others, last = fit_parts.OUT_OF_CORE_METHODS
             works = f"{', '.join(others)} and {last} work"
             raise request.refuse(f"--method {self.method}", works)
         if len(self.numbers) > 1:

@@ -27,6 +27,7 @@ from rawlsian._tables.columns import (
     check_roles,
     groups_of,
     is_numbered,
+    nothing_to_use,
     sort_out,
 )
 from rawlsian._tables.errors import TableError
@@ -42,13 +43,14 @@ from rawlsian._tables.prepare import (
     encode,
     keep_complete,
     learn,
+    missing_as_text,
+    missing_values,
     name_of_group,
     natural,
     remarks_on_columns,
     remarks_on_groups,
 )
 from rawlsian._tables.read import Column
-from rawlsian._tables.text import counted
 from rawlsian.preprocessing.features import MISSING, Feature
 
 FILL = "the median of the rows that were looked at first"
@@ -154,10 +156,7 @@ def _without_counts(
         else:
             kept.append(column)
     if not kept:
-        raise TableError(
-            "no column is left to use "
-            f"({'; '.join(f'{each.name}: {each.reason}' for each in counting)})."
-        )
+        raise nothing_to_use(counting)
     return kept, counting
 
 
@@ -196,10 +195,7 @@ def _as(column: Column, kind: Kind) -> Used:
 def _refuse_missing_as_text(column: Used, piece: Piece) -> None:
     """Raise, as missing values of another part would look the same as the text."""
     if MISSING in column.levels:
-        raise TableError(
-            f"column {column.name!r} of {piece.path!r} has the text {MISSING!r}, which "
-            "stands for missing values here; write it in another way."
-        )
+        raise missing_as_text(f"{column.name!r} of {piece.path!r}")
 
 
 class PieceSummary(NamedTuple):
@@ -420,13 +416,8 @@ def _missing(found: Survey, plan: Plan, n_rows: int) -> TableError:
     )
     first = min(found.left_out.values(), key=lambda each: each[1:])
     incomplete = sum(each.n_rows for each in found.left_out.values())
-    return TableError(
-        f"{incomplete:,} of {counted(n_rows, 'row')} "
-        f"{'has' if incomplete == 1 else 'have'} missing values, in {shown}; the first "
-        f"is row {first.first_row} of {first.path!r}. Say --missing drop to leave "
-        "these rows out, --missing category to give missing values a level of their "
-        "own, or leave columns out with --drop."
-    )
+    first_row = f"; the first is row {first.first_row} of {first.path!r}"
+    return missing_values(incomplete, n_rows, shown + first_row)
 
 
 def remarks_of(found: Survey, encoding: Encoding, parts: Parts) -> list[str]:
