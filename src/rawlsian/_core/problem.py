@@ -125,7 +125,7 @@ class Problem:
         mean, variance = cluster_sums.column_moments(X, weights)
         delta = check_max_distance(max_distance, X.min(axis=0), X.max(axis=0))
         refuse_overflow(float(variance.sum()) + delta)
-        # Columns near the origin stay as they are: their zeros save work.
+        # Columns near the origin are not shifted: their zeros save work.
         shift = np.where(mean**2 > 4 * variance, mean, 0.0)
         norms = np.empty(len(X))
         run_in_chunks(

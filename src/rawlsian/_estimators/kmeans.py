@@ -82,7 +82,7 @@ class RawlsianKMeans(CentersEstimator):
         With free centers only. Lambda: how much each group weighs in the centers; it
         sums to 1. A group whose cost is below the largest has next to no weight.
     bound_ : Bound
-        The bound that was asked for; ``bound_.is_proved`` says which it is.
+        With a bound: the bound; ``bound_.is_proved`` is True if it is proved.
     gap_closed_ : float
         With a bound: the gain in the lowest group utility over the start, relative to
         the gain at the bound. The start is the best plain k-means found; after a very

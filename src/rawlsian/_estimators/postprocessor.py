@@ -98,7 +98,7 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     trajectory_ : Trajectory or LargeTrajectory
         Every step from ``utilitarian_labels_`` to ``labels_``, and why it ended.
     bound_ : Bound
-        The bound that was asked for; ``bound_.is_proved`` says which it is.
+        With a bound: the bound; ``bound_.is_proved`` is True if it is proved.
     gap_closed_ : float
         With a bound: the gain in the lowest group utility over the start,
         ``utilitarian_labels_``, relative to the gain at the bound.
@@ -232,8 +232,8 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         self.n_iter_ = trajectory.n_iter + (trajectory.stop_reason == "no_operation")
         if trajectory.stop_reason == "interrupted":
             warn_caller(
-                f"Interrupted after {trajectory.n_iter} steps; labels_ are those "
-                "reached so far.",
+                f"Interrupted after {trajectory.n_iter} steps; labels_ are the best "
+                "so far.",
                 ConvergenceWarning,
             )
 

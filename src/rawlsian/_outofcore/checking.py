@@ -47,9 +47,9 @@ def summarise(
     highest = np.full(X.shape[1], -np.inf)
     fault = ""
     if len(groups) != len(X):
-        fault = f"sensitive_features has {len(groups):,} rows where X has {len(X):,}"
+        fault = f"sensitive_features has {len(groups):,} rows but X has {len(X):,}"
     elif not is_one and weights.shape != (len(X),):
-        fault = f"sample_weight has shape {weights.shape} where X has {len(X):,} rows"
+        fault = f"sample_weight has shape {weights.shape} but X has {len(X):,} rows"
     bad = block_sums.look_at(X, lowest, highest)
     members = np.zeros(n_groups, np.int64)
     sizes = np.zeros((2, n_groups))

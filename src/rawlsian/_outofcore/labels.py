@@ -86,7 +86,7 @@ def _summarise(
     labels, none = np.asarray(labels), np.zeros(1, np.int64)
     if labels.shape != groups.shape:
         n_rows = len(groups)
-        fault = f"labels has shape {labels.shape} where X has {n_rows:,} rows"
+        fault = f"labels has shape {labels.shape} but X has {n_rows:,} rows"
         return _LabelSummary(none, fault)
     if not len(labels):
         return _LabelSummary(none)

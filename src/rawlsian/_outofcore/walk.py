@@ -104,7 +104,7 @@ def walk(
     steps: Sequence[OutOfCoreStep],
     max_iter: int | None = None,
 ) -> WalkEnd:
-    """Walk from a partition to one where no step helps."""
+    """Walk from a partition until no step helps."""
     costs, n_moved = [at.means.costs], list[int]()
     stop_reason: StopReason = "max_iter"
     large.largest_cost = at.largest

@@ -265,8 +265,8 @@ def _one_sentence() -> Iterator[None]:
         yield
     except KilledWorker as error:
         raise ClusterError(
-            "Dask workers died again and again over the same block, perhaps for want "
-            "of memory; give smaller blocks or workers with more memory."
+            "Dask workers died again and again over the same block, perhaps because "
+            "memory ran out; give smaller blocks or workers with more memory."
         ) from error
     except (CancelledError, CommClosedError, closed) as error:
         raise ClusterError(GONE) from error

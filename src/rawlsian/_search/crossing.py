@@ -122,7 +122,7 @@ def thorough_search(
     best, is_interrupted = search(
         runs, n_clusters, n_init=times * N_INIT, n_crossings=n_crossings, rng=rng
     )
-    if is_interrupted:  # a partial result would be less than the caller asked for
+    if is_interrupted:  # the caller needs the whole search
         raise KeyboardInterrupt
     return best
 

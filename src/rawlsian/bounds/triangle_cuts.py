@@ -19,7 +19,7 @@ def find_cuts(Z, least, start, stop, violations, seconds, thirds):
     """Find the cuts (i, j, l) that Z violates most, by more than least, for each i.
 
     OUT: violations, seconds (j), thirds (l), of shape (n_rows, n_kept), at rows start
-    to stop - 1; violations are in falling order, and 0 where there are no more.
+    to stop - 1; violations are in falling order, and 0 if there are no more.
     """
     n_rows, n_kept = violations.shape
     for i in range(start, stop):
