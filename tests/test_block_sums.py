@@ -1,4 +1,4 @@
-"""Passes over a block: compiled code against what is obvious."""
+"""Compiled passes over a block compared with plain Python."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def codes(case):
 
 
 def sums_by_hand(case, labels, shift, n_clusters):
-    """Every sum to the last digit, one cluster and group at a time."""
+    """Compute every sum to the last digit, one cluster and group at a time."""
     n_groups = int(case.groups.max()) + 1
     counts = np.zeros((n_clusters, n_groups))
     sums = np.zeros((n_clusters, n_groups, case.X.shape[1]))
@@ -126,7 +126,7 @@ def means_of(case):
 
 
 def promise_of(case):
-    """The best move of each row, and what they promise."""
+    """Return the best move of each row, and the predicted costs."""
     means = means_of(case)
     lag = int(np.argmax(means.costs))
     least = case.problem.tolerance * means.group_sizes
@@ -141,7 +141,7 @@ def promise_of(case):
 @given(cases(), st.sampled_from([1.0, 1e-6]))
 def test_the_best_move_of_each_row_is_the_one_with_the_best_exchange_rate(case, others):
     lag = int(np.argmax(means_of(case).costs))
-    # Where the other groups weigh little, they lose little: rates of a million.
+    # If the other groups have little weight, they lose little: rates of a million.
     lighter = np.where(case.groups == lag, 1.0, others) * case.weights
     case = case._replace(weights=lighter)
     assignment, means = case.assignment, means_of(case)

@@ -27,7 +27,7 @@ from support.people import FEW, people
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Nine Parquet files, each with 300 people."""
+    """Write nine Parquet files, each with 300 people."""
     place = tmp_path_factory.mktemp("people")
     X, groups = people(2700)
     for part in range(9):
@@ -40,7 +40,7 @@ def folder(tmp_path_factory):
 
 
 def rewrite(folder, tmp_path, part, change):
-    """The same folder with one part changed."""
+    """Copy the folder with one part changed; return the pattern of its files."""
     for path in sorted(folder.glob("*.parquet")):
         table = pq.read_table(path)
         if path.name == f"part-{part}.parquet":
@@ -191,9 +191,9 @@ def one_sentence(error):
 
 def test_a_missing_column_is_told_with_its_file(folder, tmp_path):
     pattern = rewrite(folder, tmp_path, 6, lambda table: table.drop_columns(["y"]))
-    with pytest.raises(ValueError, match=r"part-6.parquet' has no column 'y'") as told:
+    with pytest.raises(ValueError, match=r"part-6.parquet' has no column 'y'") as error:
         open_blocks(pattern, columns=list("wxyz"))
-    one_sentence(told)
+    one_sentence(error)
 
 
 def test_a_nan_is_told_with_its_file_column_and_row(folder, tmp_path):
@@ -205,9 +205,9 @@ def test_a_nan_is_told_with_its_file_column_and_row(folder, tmp_path):
 
     pattern = rewrite(folder, tmp_path, 7, change)
     blocks = open_blocks(pattern, columns=list("wxyz"))
-    with pytest.raises(ValueError, match=r"column 'x' of row 17 of .*part-7") as told:
+    with pytest.raises(ValueError, match=r"column 'x' of row 17 of .*part-7") as error:
         RawlsianKMeans(3).fit(blocks, sensitive_features="sex")
-    one_sentence(told)
+    one_sentence(error)
 
 
 def test_a_null_group_is_told_with_its_file(folder, tmp_path):
@@ -251,9 +251,9 @@ def test_columns_of_parquet_must_be_named(folder):
     ],
 )
 def test_what_cannot_be_opened_is_told(source, message):
-    with pytest.raises(ValueError, match=message) as told:
+    with pytest.raises(ValueError, match=message) as error:
         open_blocks(source, columns=["x"] if "parquet" in str(source) else None)
-    one_sentence(told)
+    one_sentence(error)
 
 
 def test_masked_and_sparse_rows_are_told():
@@ -287,9 +287,9 @@ def test_block_sizes_that_are_none_are_told(size):
 def test_columns_that_do_not_go_with_the_rows_are_told(change, message):
     X, groups = people()
     given = {"sensitive_features": groups, **change}
-    with pytest.raises(ValueError, match=message) as told:
+    with pytest.raises(ValueError, match=message) as error:
         RawlsianKMeans(2).fit(open_blocks(X, block_size=1000), **given)
-    one_sentence(told)
+    one_sentence(error)
 
 
 def test_rows_that_make_no_clusters_are_told():

@@ -43,8 +43,8 @@ def test_any_group_weights_give_a_bound():
 
 
 def least_weighted_cost(X, weights, k):
-    """Least cost of k-means with these weights, which sum to 1, by brute force."""
-    X, least = X - X[0], np.inf  # exact, where all rows are far from the origin
+    """Return the least cost of k-means with these weights, by brute force."""
+    X, least = X - X[0], np.inf  # exact, also if all rows are far from the origin
     for labels in partitions(len(X), k):
         cost = 0.0
         for c in range(k):
@@ -128,7 +128,7 @@ def test_triangle_inequalities_hold_for_every_clustering():
         _cuts.add_up_cuts(1 / r, cuts, weights / norms, matrix)
 
         assert violations.max() < 1e-12
-        # The matrix is minus the sum of what is measured.
+        # The matrix is minus the sum of the measured violations.
         assert (matrix * np.outer(r, r) * Z).sum() == pytest.approx(
             -weights @ violations
         )
@@ -230,7 +230,7 @@ def test_ctrl_c_and_the_time_limit_leave_a_bound(golden):
 
 @pytest.fixture
 def ctrl_c_in_the_search(monkeypatch):
-    """Ctrl-C during the second batch of runs."""
+    """Raise KeyboardInterrupt in the second batch of runs."""
     run, calls = FairRuns.run, []
 
     def stop(*arguments, **options):

@@ -55,7 +55,7 @@ def client(cluster):
 
 @pytest.fixture(scope="module")
 def one_machine():
-    """What comes of the same rows in blocks, without Dask."""
+    """Fit the same rows out of core without Dask."""
     X, groups = people(N_ROWS)
     return {
         centers: RawlsianKMeans(3, centers=centers, **FEW).fit(
@@ -193,8 +193,8 @@ def test_walking_and_auditing_take_dask_arrays():
     theirs = traverse(open_blocks(rows), start, names, operator="rawls")
     assert (ours.labels.compute() == theirs.labels).all()
     assert (ours.utilities == theirs.utilities).all()
-    told = audit(X, ours.labels, groups)
-    assert told.utilities.min() == pytest.approx(ours.utilities[-1].min())
+    result = audit(X, ours.labels, groups)
+    assert result.utilities.min() == pytest.approx(ours.utilities[-1].min())
     fair = RawlsianPostprocessor(KMeans(4, n_init=1, random_state=0))
     fair.fit(X, sensitive_features=groups)
     assert isinstance(fair.labels_, da.Array)
@@ -226,9 +226,9 @@ def test_walking_and_auditing_take_dask_arrays():
     ],
 )
 def test_what_does_not_go_together_is_told(X, groups, message):
-    with pytest.raises(ValueError, match=message) as told:
+    with pytest.raises(ValueError, match=message) as error:
         RawlsianKMeans(2).fit(X, sensitive_features=groups)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(error.value)
 
 
 # --- A cluster ---
@@ -257,7 +257,7 @@ def test_the_number_of_workers_changes_nothing(cluster, n_workers, one_machine):
 
 @pytest.fixture
 def doomed():
-    """A client of two worker processes of its own, which a test may kill."""
+    """Yield a client of two worker processes, which a test may kill."""
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 1}),
         worker_processes() as cluster,
@@ -267,7 +267,7 @@ def doomed():
 
 
 def kill_a_worker(client):
-    """End one of the worker processes as a failing machine would."""
+    """Kill one of the worker processes, as if a machine failed."""
     (pid, *_) = client.run(os.getpid).values()
     os.kill(pid, signal.SIGKILL)
 
@@ -305,9 +305,9 @@ def test_a_fit_whose_workers_are_all_gone_says_so():
         fit = RawlsianKMeans(3, callback=leave, **FEW)
         with pytest.raises(
             rawlsian_dask.ClusterError, match="no Dask worker is left"
-        ) as told:
+        ) as error:
             fit.fit(da.from_array(X, chunks=(200, 4)), sensitive_features=groups)
-        assert "\n" not in str(told.value)
+        assert "\n" not in str(error.value)
         assert not hasattr(fit, "labels_")
 
 

@@ -1,7 +1,7 @@
-"""The pages say what the commands print; ``python tests/test_docs.py`` renews them.
+"""Output shown in the pages; ``python tests/test_docs.py`` renews it.
 
-In a ``console`` block each command is run, all of a page in one folder, and what is
-shown below it is compared. In a ``sh`` block commands must only be possible.
+The commands of a page's ``console`` blocks run in one folder, and their output must be
+the text below them. Commands in ``sh`` blocks must only parse.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ WIDTH = {"COLUMNS": "80"}
 
 
 def parts_of(block):
-    """Each command of a console block, and what is shown below it."""
+    """Return each command of a console block and the output below it."""
     joined = block.replace("\\\n", "")
     parts = re.split(r"^\$ ", joined, flags=re.MULTILINE)[1:]
     return [part.partition("\n")[::2] for part in parts]
 
 
 def printed(command):
-    """What a command prints in 80 columns: its output, and errors if there are any."""
+    """Run a command; return its output in 80 columns, and errors if there are any."""
     arguments = shlex.split(command)[1:]
     done = CliRunner().invoke(app, arguments, env=WIDTH, prog_name="rawlsian")
     lines = (done.stdout + done.stderr.strip()).splitlines()
@@ -45,7 +45,7 @@ def printed(command):
 
 
 def put_tables(folder):
-    """What a reader of the pages, and one of the README, would have."""
+    """Write the tables that a reader of the pages, or of the README, has."""
     (Path(folder) / "docs").mkdir()
     for place in ("people.csv", "docs/people.csv"):
         shutil.copy(DOCS / "people.csv", Path(folder) / place)
@@ -135,7 +135,7 @@ def test_figures_of_the_choice_are_those_that_the_start_shows():
 
 
 def renew(page, folder):
-    """Write what the commands print into a page."""
+    """Write the output of the commands into a page."""
 
     def run(match):
         if match[1] == "sh":

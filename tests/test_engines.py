@@ -1,4 +1,4 @@
-"""One path: input is checked once, and one place decides where rows are."""
+"""Engines: input is checked once, and one module decides where rows are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The trade-off between the utilitarian and the Rawlsian clustering."""
+"""Frontier between the utilitarian and the Rawlsian clustering."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of the gap was closed: what estimators tell of their result."""
+"""`bound_`, `gap_closed_` and `proved_gap_`."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_a_gap_of_which_nothing_is_proved_is_not_told_as_none():
     fitted = RawlsianKMeans(2, bound="proved", random_state=0)
     fitted.fit(X, sensitive_features=np.arange(40) % 2)
 
-    assert fitted.bound_.cost == 0  # rounding may be larger than what is left
+    assert fitted.bound_.cost == 0  # rounding may be larger than the gap left
     assert fitted.proved_gap_ == np.inf
 
 

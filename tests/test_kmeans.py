@@ -1,4 +1,4 @@
-"""Free centers: fair centers are the best for a partition, and the search finds it."""
+"""RawlsianKMeans and FairLloyd: optimal centers of a partition, and the search."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def expected_to_fail(estimator):
     }
 
 
-# The checks give a y, which is warned of.
+# scikit-learn's checks pass a y, which causes a warning.
 @pytest.mark.filterwarnings("ignore:y is ignored")
 @parametrize_with_checks(
     [
@@ -46,14 +46,14 @@ def test_scikit_learn_s_checks_pass(estimator, check):
 
 
 def costs_of(case, labels, centers):
-    """Mean cost of each group."""
+    """Return the mean cost of each group."""
     distances = ((case.X - centers[labels]) ** 2).sum(axis=1)
     sizes = np.bincount(case.groups, case.weights)
     return np.bincount(case.groups, case.weights * distances) / sizes
 
 
 def weighted_centers(case, labels, group_weights, old):
-    """Means in which a row of group g counts lambda_g / N_g; old where nobody is."""
+    """Return means in which a row of group g counts lambda_g / N_g; old if empty."""
     sizes = np.bincount(case.groups, case.weights)
     pull = case.weights * (np.asarray(group_weights) / sizes)[case.groups]
     centers = old.copy()
@@ -69,7 +69,7 @@ def nearest(X, centers):
 
 
 def run(case, init, **options):
-    """One run of Fair-Lloyd from centers of its own; centers as they are."""
+    """Make one run of Fair-Lloyd from these centers, which are not shifted."""
     runs = FairRuns(case.problem, options.pop("max_iter", 300))
     shift = case.problem.shift
     found = runs.run((init - shift)[None], **options).take([0])
@@ -101,7 +101,7 @@ def test_fair_centers_are_as_good_as_those_of_a_convex_solver(case, seed):
 
 
 def convex_solution(case, labels, init):
-    """The least largest cost over centers, by a general solver."""
+    """Minimise the largest cost over centers by a general solver."""
     shape, scale = init.shape, case.X.mean(axis=0)
 
     def costs(z):
@@ -143,7 +143,7 @@ def test_one_lambda_for_all_clusters_proves_the_centers_the_best(case, seed):
 
 
 def reference_fair_lloyd(case, centers):
-    """Two groups: nearest centers and a root search for lambda, in turn."""
+    """Alternate nearest centers and a root search for lambda, for two groups."""
     labels = None
     for _ in range(300):
         old, labels = labels, nearest(case.X, centers)
@@ -256,7 +256,7 @@ def test_many_groups_that_are_level_cost_the_same(n_groups):
         found = FairLloyd(2, n_init=4, random_state=0)
         found.fit(X, sensitive_features=groups, sample_weight=weights)
 
-        # The largest cost is within this of the least that is possible.
+        # The largest cost is within this of its minimum.
         proved = found.group_weights_ @ found.group_costs_
         assert found.group_costs_.max() - proved < 1e-7 * found.group_costs_.max()
 
@@ -381,7 +381,7 @@ def test_three_groups_and_more_are_served(golden):
     fitted = RawlsianKMeans(4, n_crossings=64, random_state=0)
     fitted.fit(golden.X, sensitive_features=groups)
 
-    # The groups that weigh something cost the same, the others less.
+    # Groups with weight have the same cost, the others less.
     weighs = fitted.group_weights_ > 1e-6
     costs = fitted.group_costs_
     np.testing.assert_allclose(costs[weighs], costs.max(), rtol=1e-6)

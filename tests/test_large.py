@@ -1,4 +1,4 @@
-"""Search small, finish large: what comes of rows in blocks against rows in memory."""
+"""Out-of-core fits compared with fits in memory."""
 
 from __future__ import annotations
 
@@ -117,13 +117,13 @@ def test_nothing_but_data_in_the_same_order_matters_for_the_result():
 
 def test_passes_are_counted_told_and_limited():
     X, groups = people()
-    told = []
-    fit = RawlsianKMeans(3, max_passes=6, callback=told.append, **FEW)
+    steps = []
+    fit = RawlsianKMeans(3, max_passes=6, callback=steps.append, **FEW)
     fit.fit(open_blocks(X), sensitive_features=groups)
-    passes = [step for step in told if isinstance(step, PassStep)]
+    passes = [step for step in steps if isinstance(step, PassStep)]
     assert [step.n_passes for step in passes] == list(range(1, fit.n_passes_ + 1))
     assert all(step.max_passes == 6 for step in passes)
-    assert any(isinstance(step, SearchStep) for step in told)
+    assert any(isinstance(step, SearchStep) for step in steps)
     assert fit.n_passes_ <= 6
     with pytest.raises(ValueError, match="max_passes"):
         RawlsianKMeans(3, max_passes=3).fit(open_blocks(X))
@@ -139,7 +139,7 @@ def test_ctrl_c_in_the_search_leaves_only_what_must_be_done():
     fit = RawlsianKMeans(3, callback=stop, **FEW)
     with pytest.warns(UserWarning, match="Interrupted"):
         fit.fit(open_blocks(X), sensitive_features=groups)
-    assert fit.n_passes_ == 4  # look, sample, add up, label
+    assert fit.n_passes_ == 4  # check, sample, add up, label
     fit.set_params(callback=None).fit(X, sensitive_features=groups)
     assert not hasattr(fit, "n_passes_")
 
@@ -343,11 +343,11 @@ def test_an_audit_measures_clusters_however_far_apart_they_are():
     X = np.random.default_rng(0).normal(size=(1000, 2))
     X[0] = 1e9
     labels, groups = np.r_[0, 1 + np.arange(999) % 3], np.arange(1000) % 2
-    told = audit(open_blocks(X), labels, groups, max_distance=0.0)
+    result = audit(open_blocks(X), labels, groups, max_distance=0.0)
     centers = np.array([X[labels == c].mean(axis=0) for c in range(4)])
     own = ((X - centers[labels]) ** 2).sum(axis=1)
     rows = (labels == 1) & (groups == 0)
-    assert told.cluster_utilities[1, 0] == pytest.approx(-own[rows].mean())
+    assert result.cluster_utilities[1, 0] == pytest.approx(-own[rows].mean())
 
 
 @pytest.mark.parametrize("groups_of", [people, three_groups])
@@ -355,7 +355,7 @@ def test_intervals_of_blocks_are_close_to_those_of_resampling(groups_of):
     X, groups = groups_of(4000)
     if groups_of is three_groups:
         groups[:400] = "few"
-    weights = 0.5 + (X[:, 1:] ** 2).sum(axis=1)  # who is far off weighs more
+    weights = 0.5 + (X[:, 1:] ** 2).sum(axis=1)  # more weight far out
     labels = KMeans(3, n_init=1, random_state=0).fit_predict(X)
     memory = audit(X, labels, groups, sample_weight=weights, random_state=0)
     ours = audit(open_blocks(X), labels, groups, sample_weight=weights)

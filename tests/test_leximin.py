@@ -57,8 +57,8 @@ def test_no_centers_nearby_are_better_for_the_partition(case):
         moved[stays] = centers[stays]
         others = costs_of(case.X, case.groups, labels, moved)
         falls = np.sort(costs)[::-1] - np.sort(others)[::-1]
-        # The largest is within 1e-10 of the least it can be; with as much to spare,
-        # the next can be lower by some 1e-5.
+        # The largest cost is within 1e-10 of its minimum; this slack can lower the
+        # next by about 1e-5.
         is_level_before = np.cumsum(falls < -1e-9) == 0
         assert not (is_level_before & (falls > 1e-4)).any()
 

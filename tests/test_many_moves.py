@@ -24,14 +24,14 @@ from support.cases import NICE, cases, make_case
 
 
 def the_proposal(operator, assignment):
-    """Moves and utilities of an operator's one proposal."""
+    """Return moves and utilities of an operator's one proposal."""
     (block,) = operator.generate(assignment)
     assert len(block.utilities) == 1
     return block.moves(0), block.utilities[0]
 
 
 def start_of(golden):
-    """A k-means clustering of the golden sample with women as the LAG."""
+    """Return a k-means clustering of the golden sample with women as the LAG."""
     restarts = kmeans_restarts(
         golden.X, 5, n_runs=300, sensitive_features=golden.sex, random_state=0
     )
@@ -67,7 +67,7 @@ def test_utilities_after_moves_are_those_of_applying_them(case):
 
 
 def slow_batch(case):
-    """Moves by exchange rate, halved until they bring half of the predicted gain."""
+    """Rank moves by exchange rate; halve until they gain half of the prediction."""
     reference, labels = case.reference, case.labels
     now = reference.utilities(labels)
     lag, sizes = int(np.argmin(now)), reference.group_sizes
@@ -297,7 +297,7 @@ def test_a_number_of_trials_that_there_cannot_be_is_an_error(n_trials):
 
 
 class Counting:
-    """An operator that counts how often it is asked."""
+    """An operator that counts calls of ``generate``."""
 
     def __init__(self, operator):
         self.operator, self.n_asked = operator, 0

@@ -169,7 +169,7 @@ def test_more_confidence_means_a_wider_interval():
 
 
 def test_heavy_rows_count_for_more_in_the_interval():
-    # Group b is spread wide, but those far out have next to no weight.
+    # Group b is spread wide, but its rows far out have next to no weight.
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 1))
     groups = np.arange(400) % 2
@@ -225,7 +225,7 @@ def test_every_group_has_an_interval_of_how_far_it_is_behind():
 def test_shortfalls_add_up_to_how_far_the_worst_off_group_is_behind_everyone():
     report = audit(X, LABELS, GROUPS, max_distance=10)
 
-    # Everyone's mean distance is 2; those of b are 1 in cluster 0 and 4 in cluster 1.
+    # The mean distance of all is 2, of b 1 in cluster 0 and 4 in cluster 1.
     assert report.shortfalls() == pytest.approx([(1 - 2) / 2, (4 - 2) / 2])
     assert report.shortfalls().sum() == pytest.approx(
         report.overall - report.utilities.min()

@@ -1,4 +1,4 @@
-"""Every operator against the slow reference, on hundreds of random cases."""
+"""Operators compared with the slow reference on hundreds of random cases."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def as_pairs(moves):
 
 
 def everything(blocks):
-    """All proposals of an operator as {moves: utilities}."""
+    """Return all proposals of an operator as {moves: utilities}."""
     return {
         as_pairs(block.moves(j)): block.utilities[j]
         for block in blocks
@@ -152,7 +152,7 @@ def test_proposing_only_what_may_be_best_selects_the_same(seed, rows):
     weights=st.sampled_from(WEIGHTS),
 )
 def test_bounds_leave_out_no_pair_that_is_the_best(seed, k, n_groups, weights):
-    # From k-means and far along, as there bounds leave out most pairs.
+    # From k-means and after many steps, when bounds leave out most pairs.
     case = make_case(seed, 80, k, n_groups, weights=weights)
     labels = kmeans_restarts(case.X, k, n_runs=1, random_state=seed).labels(0)
     assume(np.bincount(labels, case.weights, minlength=k).all())
@@ -335,7 +335,7 @@ def test_any_of_needs_operators_and_takes_their_names():
 
 
 class Yields:
-    """An operator that yields, or returns, what it was made with."""
+    """An operator whose ``generate`` yields or returns the given object."""
 
     def __init__(self, blocks):
         self.blocks = blocks
@@ -426,8 +426,8 @@ def test_of_equal_operations_that_of_the_earlier_operator_is_selected(three_peop
 
 def test_nobody_cannot_take_the_place_of_the_only_member():
     # Row 0 is alone in cluster 0; joining cluster 1 would bring its mean nearer to
-    # row 4, the only one of the worst-off group. Row 5 has no weight, so that it
-    # cannot keep cluster 0 alive.
+    # row 4, the only one of the worst-off group. Row 5 has no weight, so it cannot keep
+    # cluster 0 alive.
     case = make_case(0, 6, 2, 2)._replace(
         X=np.array([[20.0], [0.0], [0.0], [0.0], [10.0], [5.0]]),
         labels=np.array([0, 1, 1, 1, 1, 1]),

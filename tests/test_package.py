@@ -1,4 +1,4 @@
-"""What ``import rawlsian`` shows, costs and leaves for the next process."""
+"""Public names, time and caches of ``import rawlsian``."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_importing_everything_compiles_nothing():
 
 
 def test_no_compiled_function_calls_one_of_another_file():
-    # Numba's cache would not notice when that one changes.
+    # Numba's cache would not notice a change of the other file.
     modules = [importlib.import_module(name) for name in KERNELS]
     assert modules
 
@@ -102,7 +102,7 @@ def test_a_second_process_reuses_the_compiled_kernels(tmp_path):
 
 
 def test_without_a_writable_cache_it_compiles_each_time():
-    # numba raises at decoration where it finds no folder for its cache.
+    # numba raises at decoration if it finds no folder for its cache.
     program = (
         "import numba.core.dispatcher as dispatcher\n"
         "def refuse(py_func): raise RuntimeError('no locator available')\n"

@@ -39,7 +39,7 @@ def rawlsian(*arguments):
 
 
 def people(n=60, seed=0, **columns):
-    """Three clumps of people, with a job, a sex and an identifier."""
+    """Return three clumps of people, with a job, a sex and an identifier."""
     rng = np.random.default_rng(seed)
     clump = rng.integers(3, size=n)
     table = {
@@ -55,7 +55,7 @@ def people(n=60, seed=0, **columns):
 
 
 def write(folder, *tables, names=None):
-    """Parts a.parquet, b.parquet, ... in a folder."""
+    """Write parts a.parquet, b.parquet, ... to a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, table in zip(names or "abcdefgh", tables, strict=False):
         pq.write_table(table, folder / f"{name}.parquet")
@@ -68,31 +68,31 @@ def parts(tmp_path):
 
 
 def fit(table, *arguments):
-    """A quick fit, and what it tells as JSON."""
+    """Run a quick fit; return its JSON."""
     done = rawlsian("fit", table, *ASK, *FREE, "--drop", "old", "--json", *arguments)
     assert done.exit_code == 0, done.output
     return json.loads(done.stdout)
 
 
 def clusters(folder):
-    """What was written, one part after the other."""
+    """Return the written clusters, one part after the other."""
     tables = [pq.read_table(path) for path in sorted(folder.glob("*.parquet"))]
     return pa.concat_tables(tables)
 
 
 def together(folder, *tables):
-    """All rows in one file."""
+    """Write all rows to one file."""
     path = folder / "together.parquet"
     pq.write_table(pa.concat_tables(tables), path)
     return path
 
 
-def utilities(told):
-    return [each[when] for each in told["groups"] for when in ("before", "after")]
+def utilities(result):
+    return [each[when] for each in result["groups"] for when in ("before", "after")]
 
 
 def fails(done, code, *texts):
-    """One line on standard error, the exit code, and no traceback."""
+    """Assert one line on standard error, the exit code, and no traceback."""
     assert done.exit_code == code, done.output
     lines = done.stderr.strip().splitlines()
     assert len(lines) == 1, done.stderr
@@ -155,8 +155,8 @@ def test_missing_values_are_as_they_are_in_memory(tmp_path, missing):
         )
     )
     assert written == expected
-    counts = ({each["reason"]: each["rows"] for each in told["rows_not_clustered"]}
-              for told in (ours, theirs))  # fmt: skip
+    counts = ({each["reason"]: each["rows"] for each in result["rows_not_clustered"]}
+              for result in (ours, theirs))  # fmt: skip
     assert next(counts) == next(counts)
     if missing == "category":
         assert "median of the rows that were looked at first" in ours["remarks"][0]
@@ -196,11 +196,11 @@ def test_how_a_table_is_cut_changes_nothing(tmp_path, parts, monkeypatch):
 def test_every_method_serves_the_worst_off_no_worse(parts, method):
     done = rawlsian("fit", parts, *ASK, "--drop", "old", "--method", method, "--json")
 
-    told = json.loads(done.stdout)
-    before, after = ([each[when] for each in told["groups"]]
+    result = json.loads(done.stdout)
+    before, after = ([each[when] for each in result["groups"]]
                      for when in ("before", "after"))  # fmt: skip
     assert min(after) >= min(before) - 1e-9
-    assert (told["steps"] is None) == method.startswith("kmeans")
+    assert (result["steps"] is None) == method.startswith("kmeans")
 
 
 def test_the_model_predicts_what_was_fitted(tmp_path, parts):
@@ -297,9 +297,9 @@ def test_missing_values_name_file_column_and_count(parts):
 def test_rows_left_out_name_the_file_of_the_first(tmp_path, parts):
     write(parts, people(seed=1, sex=["", "f", "m"] * 20), names="b")
 
-    told = fit(parts, "--missing", "drop", "--out", tmp_path / "labels")
+    result = fit(parts, "--missing", "drop", "--out", tmp_path / "labels")
 
-    (left_out,) = told["rows_not_clustered"]
+    (left_out,) = result["rows_not_clustered"]
     assert left_out == {
         "reason": "missing: sex", "rows": 20, "first_row": 1,
         "first_file": str(parts / "b.parquet"),
@@ -322,10 +322,10 @@ def test_a_piece_of_which_all_rows_are_left_out_is_written(tmp_path, parts):
 def test_a_group_and_a_level_may_be_in_one_part_only(parts):
     write(parts, people(seed=1, sex=["x"] * 60, job=["new", "cook"] * 30), names="b")
 
-    told = fit(parts)
+    result = fit(parts)
 
-    assert [each["group"] for each in told["groups"]] == ["f", "m", "x"]
-    assert told["groups"][2]["size"] == 60
+    assert [each["group"] for each in result["groups"]] == ["f", "m", "x"]
+    assert result["groups"][2]["size"] == 60
 
 
 def test_whole_numbers_and_others_are_alike(tmp_path, parts):
@@ -334,9 +334,9 @@ def test_whole_numbers_and_others_are_alike(tmp_path, parts):
     nothing = people(seed=2).set_column(3, "job", pa.nulls(60))
     write(parts, nothing, names="c")
 
-    told = fit(parts, "--missing", "category")
+    result = fit(parts, "--missing", "category")
 
-    assert told["clustered_on"] == ["age", "pay", "job"]
+    assert result["clustered_on"] == ["age", "pay", "job"]
 
 
 def test_parquet_has_many_types_for_one_thing(parts):
@@ -349,11 +349,11 @@ def test_parquet_has_many_types_for_one_thing(parts):
             table = table.set_column(3, "job", job)
         write(parts, table, names=name)
 
-    told = fit(parts)
+    result = fit(parts)
 
-    assert told["clustered_on"] == ["age", "pay", "job"]
-    assert told["not_clustered_on"]["tags"].startswith("lists")
-    assert told["not_clustered_on"]["day"].startswith("dates")
+    assert result["clustered_on"] == ["age", "pay", "job"]
+    assert result["not_clustered_on"]["tags"].startswith("lists")
+    assert result["not_clustered_on"]["day"].startswith("dates")
 
 
 def test_text_in_one_part_and_numbers_in_another_are_told(parts):
@@ -403,9 +403,9 @@ def test_numbers_that_count_on_over_the_parts_are_an_identifier(tmp_path, parts)
         counted = counted.append_column("n", pa.array(np.arange(100) + 1000 * s))
         write(parts, counted, names=name)
 
-    told = fit(parts, "--out", tmp_path / "labels")
+    result = fit(parts, "--out", tmp_path / "labels")
 
-    assert "counts the rows of each part" in told["not_clustered_on"]["n"]
+    assert "counts the rows of each part" in result["not_clustered_on"]["n"]
     assert clusters(tmp_path / "labels")["n"][100].as_py() == 1000
 
 
@@ -414,12 +414,12 @@ def test_the_range_of_numbers_is_that_of_all_rows(tmp_path, parts, monkeypatch):
     pay = [*range(58), -1000.0, 3000.0]
     write(parts, people(seed=2, pay=pay), names="c")
 
-    told = fit(parts, "--save", tmp_path / "model.json")
+    result = fit(parts, "--save", tmp_path / "model.json")
 
     model = json.loads((tmp_path / "model.json").read_text())
     (feature,) = (each for each in model["features"] if each["name"] == "pay")
     assert (feature["lowest"], feature["spread"]) == (-1000, 4000)
-    assert "first rows of every part, 30 together" in told["remarks"][-1]
+    assert "first rows of every part, 30 together" in result["remarks"][-1]
 
 
 def test_a_text_that_says_missing_is_told_from_missing_values(parts):
@@ -647,12 +647,12 @@ def test_a_scratch_file_that_cannot_be_written_is_told(parts, monkeypatch):
 
 
 def interrupt_at(monkeypatch, stage, n_done):
-    """Ctrl-C when that much of a stage is done."""
-    tell = Screen.show
+    """Raise KeyboardInterrupt at this progress of a stage."""
+    show = Screen.show
 
-    def interrupt(self, *told):
-        tell(self, *told)
-        if told[:2] == (stage, n_done):
+    def interrupt(self, *progress):
+        show(self, *progress)
+        if progress[:2] == (stage, n_done):
             raise KeyboardInterrupt
 
     monkeypatch.setattr(Screen, "show", interrupt)

@@ -1,4 +1,4 @@
-"""The estimator: scikit-learn's contract, routing, and what it stores."""
+"""RawlsianPostprocessor: scikit-learn's contract, routing, fitted attributes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def blobs():
 
 # The default KMeans has 8 clusters, and some checks have 4 different rows.
 @pytest.mark.filterwarnings("ignore:Number of distinct clusters")
-# The checks give a y, which is warned of.
+# scikit-learn's checks pass a y, which causes a warning.
 @pytest.mark.filterwarnings("ignore:y is ignored")
 @parametrize_with_checks(
     [

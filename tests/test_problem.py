@@ -1,4 +1,4 @@
-"""The data of a problem: what follows from it, and from a part of it."""
+"""Problem: derived data, also of a part of the rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many k-means runs at once: the same as scikit-learn's, one by one."""
+"""Many k-means runs at once compared with single runs of scikit-learn."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def restarts_of(case, n_runs, seed=0, **options):
 
 
 def start(X, restarts, run):
-    """Initial centroids of a run."""
+    """Return initial centroids of a run."""
     return X[restarts._init[run]]
 
 
@@ -64,8 +64,8 @@ def test_each_run_ends_as_scikit_learns_does(seed, n, k, rows):
 
 
 def test_runs_on_adult_end_as_scikit_learns_do_but_for_ties(golden):
-    # Rows of categories lie equally near to two centroids now and then; there rounding
-    # decides where to go on, in scikit-learn as here.
+    # Rows of categories may be equally near to two centroids; then rounding decides, in
+    # scikit-learn as here.
     restarts = kmeans_restarts(golden.X, 5, n_runs=60, random_state=0)
     n_same = 0
 
@@ -83,7 +83,7 @@ def test_runs_on_adult_end_as_scikit_learns_do_but_for_ties(golden):
 
 
 def closest_tie(X, centroids):
-    """Smallest gap, over rows and iterations, between the two nearest centers."""
+    """Return the least gap, over rows and iterations, between two nearest centers."""
     gaps = []
     for _ in range(8):
         distances = ((X[:, None] - centroids) ** 2).sum(axis=2)

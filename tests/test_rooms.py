@@ -1,4 +1,4 @@
-"""The folders of the package are its architecture: imports go one way."""
+"""Rooms of the package: imports go one way."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def room_of(path):
 
 
 def imported(path):
-    """Every module of the package that a file imports, wherever the import stands."""
+    """Return every module of the package that a file imports, also lazily."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]

@@ -1,4 +1,4 @@
-"""Reading tables, sorting out their columns, encoding them, and saving models."""
+"""Tables: reading, classifying columns, encoding, saving models."""
 
 from __future__ import annotations
 

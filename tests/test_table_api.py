@@ -1,4 +1,4 @@
-"""``fit_table``, ``audit_table`` and ``predict_table``: the commands from Python."""
+"""``fit_table``, ``audit_table`` and ``predict_table`` compared with the commands."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def parts(tmp_path):
 
 
 def printed(*arguments):
-    # As wide as no path is long: a long one would be broken in two.
+    # Wider than any path: a longer one would be broken in two.
     wide = {"COLUMNS": "1000"}
     done = CliRunner().invoke(app, [str(each) for each in arguments], env=wide)
     assert done.exit_code == 0, done.output
@@ -151,13 +151,13 @@ def test_results_are_what_the_commands_print_as_json(file, tmp_path):
     points = tmp_path / "points.csv"
     ask = ("--sensitive", "sex", "--json")
 
-    told = printed("fit", file, *ask, "--clusters", "2:4", "--drop", "segment",
+    result = printed("fit", file, *ask, "--clusters", "2:4", "--drop", "segment",
                    "--frontier", points)  # fmt: skip
     audited = printed("audit", file, *ask, "--labels", "segment")
 
     found = fit_table(file, "sex", clusters=(2, 4), drop="segment", frontier=points,
                       force=True)  # fmt: skip
-    assert found.to_dict() == json.loads(told)
+    assert found.to_dict() == json.loads(result)
     assert audit_table(file, **AUDIT).to_dict() == json.loads(audited)
 
 
@@ -166,7 +166,7 @@ def test_results_print_what_the_commands_print(file, tmp_path):
     model = fit_table(file, **FIT).model
     model.save(tmp_path / "model.json")
 
-    told = [
+    result = [
         printed("fit", file, *SEX, "--clusters", 3, "--drop", "segment"),
         printed("audit", file, *SEX, "--labels", "segment"),
         printed("predict", tmp_path / "model.json", file, "--out", out),
@@ -174,12 +174,12 @@ def test_results_print_what_the_commands_print(file, tmp_path):
 
     found = [fit_table(file, **FIT), audit_table(file, **AUDIT)]
     found.append(predict_table(model, file, out=out, force=True))
-    for ours, theirs in zip(found, told, strict=True):
+    for ours, theirs in zip(found, result, strict=True):
         assert words(str(ours)) == words(theirs)
 
 
 def words(text):
-    """Words without the lines that tables are drawn with, nor where lines end."""
+    """Return the words, without the lines of tables and line breaks."""
     return [w for w in text.replace("│", " ").split() if w[0].isalnum() or w[0] in "+-"
             if set(w) != {"-"}]  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Algorithm 1 as a whole: the golden case, invariants, brute force, stopping."""
+"""Algorithm 1: the golden case, invariants, brute force, stopping."""
 
 from __future__ import annotations
 
@@ -404,7 +404,7 @@ def test_an_operator_of_ones_own_needs_nothing_but_generate():
 
 def test_an_operator_may_give_views_of_the_labels():
     class MoveLikeTheFirst:
-        """Proposes R1's best, its target as a view of what the move changes."""
+        """Proposes R1's best move, with a target that is a view of the labels."""
 
         def generate(self, assignment):
             for block in operators.R1().generate(assignment):
@@ -442,7 +442,7 @@ def test_an_operator_that_misstates_its_utilities_is_caught():
 
 
 def test_rounding_with_weights_of_very_different_size_is_taken_back():
-    # Found by fuzzing: after some steps a move promises 2.2e-14 where the truth is 0.
+    # Found by fuzzing: after some steps a predicted gain is 2.2e-14, the true one 0.
     X = np.array([[2, 1], [1, 2], [0, 1], [2, 2], [1, 1]]) / 3
     weights = [4, 20, 69494, 30, 5041]
 

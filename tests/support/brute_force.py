@@ -1,4 +1,4 @@
-"""The best of all partitions of a few rows."""
+"""Brute force over all partitions of a few rows."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from scipy.optimize import minimize_scalar
 
 
 def partitions(n, k):
-    """Every way to give n rows to k clusters, up to their names, none empty."""
+    """Yield every partition of n rows into k clusters, none empty."""
     for labels in itertools.product(range(k), repeat=n):
         if list(dict.fromkeys(labels)) == list(range(k)):
             yield np.array(labels)
 
 
 def least_cost_of_any_partition(case, k):
-    """What brute force finds for two groups and free centers."""
+    """Return the least largest cost of two groups with free centers."""
     best = np.inf
     for labels in partitions(len(case.X), k):
         best = min(best, least_cost_of_two_groups(case, labels, best))
@@ -24,11 +24,11 @@ def least_cost_of_any_partition(case, k):
 
 
 def least_cost_of_two_groups(case, labels, known):
-    """The largest of sum_g lambda_g cost_g, in which it is concave, if below known.
+    """Maximise sum_g lambda_g cost_g, concave in lambda, unless it exceeds known.
 
     In a cluster with shares a and b of the two groups, whose means are D apart
-    (squared), the best center costs l a (1 - l) b D / (l a + (1 - l) b) besides what
-    the groups cost at their own means.
+    (squared), the best center costs l a (1 - l) b D / (l a + (1 - l) b) in addition to
+    the costs of the groups at their own means.
     """
     base, terms = np.zeros(2), []
     for c in range(labels.max() + 1):

@@ -40,7 +40,7 @@ class Case(NamedTuple):
 
 
 def make_case(seed, n, k, n_groups, rows="continuous", weights="ones"):
-    """A random case; every cluster and every group has a member with weight."""
+    """Make a random case; every cluster and every group has a member with weight."""
     rng = np.random.default_rng(seed)
     d = int(rng.integers(1, 4))
     if rows == "continuous":
@@ -94,7 +94,7 @@ def cases(draw, rows=NICE + UGLY, weights=WEIGHTS, n=(2, 9), k=(1, 4), groups=(1
 
 
 def is_same_partition(labels, others):
-    """Whether two labellings differ only in how clusters are numbered.
+    """Return True if two labellings differ only in the numbers of clusters.
 
     Moves can lead to mirror images of one partition, which tie but for rounding.
     """
@@ -102,5 +102,5 @@ def is_same_partition(labels, others):
 
 
 def spread(case):
-    """Rounding is relative to this: squared norms of rows as the package reads them."""
+    """Return the scale of rounding: 1 plus the total variance."""
     return 1 + float(case.X.var(axis=0).sum())

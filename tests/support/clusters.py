@@ -16,9 +16,9 @@ NEEDED += ["rawlsian._rows.dask", "rawlsian._estimators.kmeans", "sklearn.cluste
 
 @contextmanager
 def forked_workers():
-    """Fork worker processes from one that has imported what they need.
+    """Fork worker processes from one that has imported the package.
 
-    A process that imports it anew takes seconds to start.
+    A process that imports it takes seconds to start.
     """
     with dask.config.set(FORKED):
         get_mp_context()  # sets a list of Dask's own the first time
@@ -28,7 +28,7 @@ def forked_workers():
 
 @contextmanager
 def worker_processes(n_workers=2):
-    """A cluster of processes on this machine, as many machines would be."""
+    """Return a cluster of processes on this machine, in place of many machines."""
     with (
         forked_workers(),
         LocalCluster(

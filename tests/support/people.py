@@ -8,7 +8,7 @@ FEW = {"n_init": 3, "n_crossings": 2, "random_state": 0}
 
 
 def people(n=3000, d=4, seed=0):
-    """Rows of two groups, one of which is spread wider."""
+    """Return rows of two groups, one spread wider than the other."""
     rng = np.random.default_rng(seed)
     groups = np.where(rng.random(n) < 0.3, "b", "a")
     X = rng.normal(size=(n, d)) * np.where(groups == "b", 1.5, 1.0)[:, None]

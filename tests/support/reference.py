@@ -1,6 +1,6 @@
-"""The paper's system as plainly as it can be written: recompute everything, always.
+"""The paper's system in plain Python, which recomputes everything at each step.
 
-Nothing here is incremental and nothing is shared with the package. Slow on purpose.
+It is slow on purpose and shares nothing with the package.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class Reference:
         return self.max_distance - cost / self.group_sizes
 
     def overall(self, utilities):
-        """Mean utility of all examples."""
+        """Return the mean utility of all examples."""
         return utilities @ self.group_sizes / self.group_sizes.sum()
 
     def after(self, labels, moves):
-        """Group utilities after the moves; None if a cluster has nobody left."""
+        """Return group utilities after the moves; None if a cluster is left empty."""
         new = labels.copy()
         for i, c in moves:
             new[i] = c
@@ -45,7 +45,7 @@ class Reference:
         return None if (heads == 0).any() else self.utilities(new)
 
     def admitted(self, labels, operations):
-        """Operations after which the lowest utility is higher, with utilities."""
+        """Return operations that raise the lowest utility, with utilities."""
         floor = self.utilities(labels).min() + self.tolerance
         found = []
         for moves in operations:
@@ -81,7 +81,7 @@ class Reference:
         return sorted(good)
 
     def operations(self, operator, labels, p=0.05, q=0.05):
-        """All admitted operations of an operator, with the utilities they lead to."""
+        """Return all admitted operations of an operator, with utilities after each."""
         if operator == "R1":
             return self.admitted(labels, self.singles(labels))
         if operator == "R2":
@@ -100,7 +100,7 @@ class Reference:
         return harmless, self.overall(utilities)
 
     def select(self, labels, operations):
-        """The best operation, the earliest of several; None is the null operation."""
+        """Return the best operation, the earliest of equals; None if there is none."""
         now = self.utilities(labels)
         best = None
         for moves, utilities in operations:
@@ -111,7 +111,7 @@ class Reference:
     # --- Algorithm 1: Traverse ---
 
     def traverse(self, labels, operator, max_iter=None):
-        """Utilities at the start and after each step, and the labels at the end."""
+        """Return utilities at the start and after each step, and the final labels."""
         labels = np.array(labels)
         history = [self.utilities(labels)]
         while max_iter is None or len(history) <= max_iter:
@@ -125,14 +125,14 @@ class Reference:
 
 
 def all_assignments(n_samples, n_clusters):
-    """Every labelling that leaves no cluster empty."""
+    """Yield every labelling that leaves no cluster empty."""
     for labels in itertools.product(range(n_clusters), repeat=n_samples):
         if len(set(labels)) == n_clusters:
             yield np.array(labels)
 
 
 def lloyd(X, centers, max_iter=300):
-    """Lloyd's algorithm as scikit-learn does it; labels and number of iterations."""
+    """Run Lloyd's algorithm as scikit-learn; return labels and iterations."""
     labels = None
     for iteration in range(1, max_iter + 2):
         distances = ((X[:, None] - centers) ** 2).sum(axis=2)
