@@ -1,4 +1,4 @@
-"""Record what the package computes, so that a refactoring can show it changed nothing.
+"""Record the package's results, to show that a refactoring changes none.
 
     scripts/snapshot write before.json      # at one commit
     scripts/snapshot write after.json       # at another
@@ -83,7 +83,7 @@ def keep(name: str, *values: Any) -> None:
 
 
 def record() -> None:
-    """Run everything, in a folder of its own."""
+    """Run everything in a new folder."""
     warnings.simplefilter("ignore")
     public_names()
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
@@ -121,7 +121,7 @@ def is_ours(found: type, member: str) -> bool:
 
 
 def signature(value: Any) -> str:
-    """Return names, kinds and defaults of the parameters, or what else it is."""
+    """Return names, kinds and defaults of the parameters, or the kind of object."""
     if not callable(value):
         return "property" if isinstance(value, property) else "attribute"
     try:
@@ -134,7 +134,7 @@ def signature(value: Any) -> str:
 
 
 def people(seed: int, n: int, d: int, n_groups: int) -> tuple[Any, Any, Any]:
-    """Rows in lumps, groups and weights."""
+    """Return rows in clumps, groups and weights."""
     rng = np.random.default_rng(seed)
     groups = rng.integers(0, n_groups, n)
     groups[:n_groups] = np.arange(n_groups)
@@ -144,7 +144,7 @@ def people(seed: int, n: int, d: int, n_groups: int) -> tuple[Any, Any, Any]:
 
 
 def problems(seed: int) -> dict[str, tuple[Any, Any, Any, int]]:
-    """Rows, groups, weights and number of clusters of several shapes of data."""
+    """Return rows, groups, weights and numbers of clusters of several problems."""
     from rawlsian import load_adult
 
     adult = load_adult(sample=150, random_state=seed)
@@ -159,7 +159,7 @@ def problems(seed: int) -> dict[str, tuple[Any, Any, Any, int]]:
 
 
 def fitted(name: str, estimator: Any) -> None:
-    """Record what an estimator found."""
+    """Record an estimator's fitted attributes."""
     found = [np.asarray(estimator.labels_), estimator.cluster_centers_]
     optional = ("group_costs_", "group_utilities_", "group_weights_", "inertia_",
                 "gap_closed_", "proved_gap_", "n_iter_", "n_passes_")  # fmt: skip
@@ -174,7 +174,7 @@ def walked(name: str, way: Any) -> None:
 
 
 def in_memory(seed: int) -> None:
-    """Every estimator, operator and bound on rows in memory."""
+    """Record every estimator, operator and bound on rows in memory."""
     from sklearn.cluster import KMeans
 
     from rawlsian import (
@@ -217,7 +217,7 @@ def in_memory(seed: int) -> None:
 
 
 def sources(X: Any, groups: Any, weights: Any, folder: str) -> dict[str, Any]:
-    """The same rows in every kind of place, with their groups and weights."""
+    """Return the same rows in every kind of source, with groups and weights."""
     import dask.array as da
     import dask.dataframe as dd
     import pandas as pd
@@ -245,7 +245,7 @@ def sources(X: Any, groups: Any, weights: Any, folder: str) -> dict[str, Any]:
 
 
 def out_of_core(seed: int) -> None:
-    """Every solver and operator that takes rows out of core."""
+    """Record every solver and operator that takes rows out of core."""
     from sklearn.cluster import KMeans
 
     from rawlsian import RawlsianKMeans, RawlsianPostprocessor, audit, traverse
@@ -276,7 +276,7 @@ def out_of_core(seed: int) -> None:
 
 
 def sampled() -> None:
-    """More rows than the sample has."""
+    """Record fits with more rows than the sample has."""
     import dask.array as da
 
     from rawlsian import RawlsianKMeans, open_blocks
@@ -302,7 +302,7 @@ def audited(name: str, found: Any) -> None:
 
 
 def measures() -> None:
-    """Metrics, restarts and the encoder."""
+    """Record metrics, restarts and the encoder."""
     from rawlsian import (
         UnitDistanceEncoder,
         audit,
@@ -342,7 +342,7 @@ def study() -> None:
 
 
 def without_seconds(value: Any) -> Any:
-    """The same JSON without what a clock or the machine says."""
+    """Return the JSON without values that depend on the clock or the machine."""
     if isinstance(value, dict):
         return {
             name: without_seconds(each)
@@ -358,7 +358,7 @@ def without_seconds(value: Any) -> Any:
 
 
 def tables() -> None:
-    """``--json`` and the files of fit, audit and predict on ten tables."""
+    """Record ``--json`` and the files of fit, audit and predict on ten tables."""
     for place in range(10):
         path, options, sensitive = make_table(place)
         columns = [part for name in sensitive for part in ("--sensitive", name)]
@@ -384,7 +384,7 @@ def tables() -> None:
 
 
 def make_table(place: int) -> tuple[str, list[str], list[str]]:
-    """Write one of the tables; give its name, options and sensitive columns."""
+    """Write one of the tables; return its name, options and sensitive columns."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -422,7 +422,7 @@ def make_table(place: int) -> tuple[str, list[str], list[str]]:
 
 
 def parts() -> None:
-    """A table in parts, on threads and with Dask."""
+    """Record a table in parts, on threads and with Dask."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -463,7 +463,7 @@ def command(name: str, *arguments: str) -> None:
 
 
 def run(arguments: list[str]) -> str:
-    """Run a command in this process; give what it prints."""
+    """Run a command in this process; return its output."""
     from typer.testing import CliRunner
 
     from rawlsian.cli import app
