@@ -60,7 +60,7 @@ class CentersEstimator(
             core (see ``open_blocks``), large ``numpy.memmap`` and Dask arrays and
             frames, and searches a sample of them.
         y : ignored
-            Here for the sake of scikit-learn's conventions.
+            Present by scikit-learn's convention.
         sensitive_features : array-like of shape (n_samples,) or (n_samples, n_columns)
             The group of each example; several columns mean their intersections.
             ``None`` means one group, which is k-means.
@@ -181,7 +181,7 @@ class CentersEstimator(
         X : array-like or Blocks of shape (n_samples, n_features)
             Examples, seen in ``fit`` or not.
         y : ignored
-            Here for the sake of scikit-learn's conventions.
+            Present by scikit-learn's convention.
         sensitive_features : array-like of shape (n_samples,) or (n_samples, n_columns)
             The group of each example; ``None`` means one group.
         sample_weight : array-like of shape (n_samples,), default=None

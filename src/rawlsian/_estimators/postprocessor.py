@@ -183,7 +183,7 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
             ``open_blocks``), Dask arrays and frames, the clusterer is fitted on a
             weighted sample and predicts the labels of all rows.
         y : ignored
-            Here for the sake of scikit-learn's conventions.
+            Present by scikit-learn's convention.
         sensitive_features : array-like of shape (n_samples,) or (n_samples, n_columns)
             The group of each example; several columns mean their intersections.
             ``None`` means one group: then the overall utility rises.

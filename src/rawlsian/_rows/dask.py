@@ -208,7 +208,7 @@ def _delayed_frame(frame: Any) -> Any:
 
 
 def _is_numeric(kind: Any) -> bool:
-    """True for a column of numbers; pandas has types of its own."""
+    """Return True for a type of numbers; pandas has types of its own."""
     return getattr(kind, "kind", "O") in "fiub"
 
 

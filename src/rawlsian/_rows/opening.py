@@ -97,7 +97,7 @@ def as_blocks(X: Any, *, takes_mapped: bool = False) -> Blocks | None:
 
 
 def _is_large(X: np.memmap[Any, Any]) -> bool:
-    """True if a user mapped many rows; joblib maps arrays that were in memory."""
+    """Return True if a user, not joblib, mapped many rows."""
     is_joblibs = JOBLIB_FOLDER in str(X.filename)
     return X.ndim == 2 and len(X) > FEW_MAPPED and not is_joblibs
 
