@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from rawlsian import fit_table
+from rawlsian._support.files import OutputError
 from rawlsian._tables import backends
 from rawlsian._tables.errors import TableError, WorkersError, WrongUseError
 
@@ -212,6 +213,21 @@ def test_a_frame_without_rows_is_refused(frame):
 def test_numbers_of_clusters_are_whole_and_follow_each_other(clusters):
     with pytest.raises(WrongUseError, match="--clusters must be a number such as 5 or"):
         fit_table(people(), "sex", clusters=clusters)
+
+
+@pytest.mark.parametrize("name", ["x.json", "parts/../x.json"])
+def test_a_path_asked_for_twice_is_refused_before_any_work(tmp_path, name):
+    parts = in_parts(tmp_path / "parts", people())
+    stages = []
+
+    with pytest.raises(OutputError, match="is asked for twice; name another"):
+        fit_table(
+            parts, **FIT, out=tmp_path / name, save=tmp_path / "x.json",
+            progress=lambda stage, *_: stages.append(stage),
+        )  # fmt: skip
+
+    assert not stages
+    assert list(tmp_path.iterdir()) == [parts]
 
 
 # --- Dask ----------------------------------------------------------------------------

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
-from rawlsian._support.files import check_folder, check_outputs
+from rawlsian._support.files import OutputError, check_folder, check_outputs
 from rawlsian._tables.folder import check_is_folder
 from rawlsian._tables.write import check_ending
 from rawlsian.report.write import require_altair
@@ -32,4 +33,11 @@ class Outputs(NamedTuple):
         check_outputs(files, inputs=inputs, may_replace=may_replace)
         if in_parts and self.labels is not None:
             check_is_folder(self.labels)
+            _refuse_twice(self.labels, files)
             check_folder(self.labels, inputs=inputs, may_replace=may_replace)
+
+
+def _refuse_twice(folder: str, files: Sequence[str | None]) -> None:
+    """Raise if a file is asked for where a folder is written."""
+    if Path(folder).resolve() in {Path(each).resolve() for each in files if each}:
+        raise OutputError(f"{folder!r} is asked for twice; name another.")
