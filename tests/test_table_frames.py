@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from rawlsian import fit_table
+from rawlsian import fit_table, predict_table
 from rawlsian._support.files import OutputError
 from rawlsian._tables import backends
 from rawlsian._tables.errors import TableError, WorkersError, WrongUseError
@@ -228,6 +228,26 @@ def test_a_path_asked_for_twice_is_refused_before_any_work(tmp_path, name):
 
     assert not stages
     assert list(tmp_path.iterdir()) == [parts]
+
+
+def test_lists_cannot_name_the_rows_of_a_fit_or_a_prediction():
+    frame = people(tags=[[i] for i in range(60)])
+    model = fit_table(frame, **FIT).model
+
+    for refused in (
+        lambda: fit_table(frame, **FIT, id="tags"),
+        lambda: predict_table(model, frame, id="tags"),
+    ):
+        with pytest.raises(WrongUseError, match="--id names 'tags', which holds lists"):
+            refused()
+
+
+def test_an_identifier_that_holds_lists_now_is_not_written():
+    model = fit_table(people(nr=range(60)), **FIT, id="nr").model
+
+    found = predict_table(model, people(nr=[[i] for i in range(60)]))
+
+    assert "nr" not in found.labels_table().column_names
 
 
 # --- Dask ----------------------------------------------------------------------------

@@ -141,11 +141,19 @@ def check_roles(table: Table, roles: Roles) -> None:
                 f"column {name!r} is given by both --categorical and --numeric; choose "
                 "one."
             )
-    if roles.identifier and table.columns[roles.identifier].stored_as == "other":
+    if roles.identifier:
+        find_identifier(table, roles.identifier)
+
+
+def find_identifier(table: Table, name: str) -> Column:
+    """The column that --id names, of text, numbers or dates."""
+    column = find(table, name, "--id")
+    if column.stored_as == "other":
         raise WrongUseError(
-            f"--id names {roles.identifier!r}, which holds lists, times of day or "
-            "bytes; name a column of text or numbers."
+            f"--id names {name!r}, which holds lists, times of day or bytes; name a "
+            "column of text or numbers."
         )
+    return column
 
 
 def find(table: Table, name: str, option: str) -> Column:

@@ -110,6 +110,10 @@ def fit_table(
     ValueError
         Where the table or an argument cannot be used. Notes of this or any other error
         name the files that had been written.
+    OSError
+        Where a file cannot be written; before any work, if that can be known.
+    RuntimeError
+        Where the Dask workers cannot start, or are lost.
 
     Examples
     --------
@@ -214,6 +218,10 @@ def audit_table(
     ------
     ValueError
         Where the table or an argument cannot be used.
+    OSError
+        Where the page cannot be written; before any work, if that can be known.
+    RuntimeError
+        Where the Dask workers cannot start, or are lost.
 
     Examples
     --------
@@ -307,6 +315,8 @@ def predict_table(
     ------
     ValueError
         Where the table, the model or an argument cannot be used.
+    OSError
+        Where ``out`` cannot be written; before any work, if that can be known.
 
     Examples
     --------

@@ -8,7 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rawlsian._core.nearest import nearest
-from rawlsian._tables.columns import Used, as_category, find, identifier_among
+from rawlsian._tables.columns import (
+    Used,
+    as_category,
+    find_identifier,
+    identifier_among,
+)
 from rawlsian._tables.errors import TableError
 from rawlsian._tables.model import Model
 from rawlsian._tables.prepare import (
@@ -117,9 +122,11 @@ def _utilities(
 def identifier_of(model: Model, table: Table, name: str | None) -> Column | None:
     """The column that names the rows, given or noticed."""
     if name is not None:
-        return find(table, name, "--id")
-    if model.identifier in table.columns:
-        return table.columns[model.identifier]
+        return find_identifier(table, name)
+    of_fit = model.identifier
+    noticed = None if of_fit is None else table.columns.get(of_fit)
+    if noticed is not None and noticed.stored_as != "other":
+        return noticed
     known = {*model.sensitive, *(feature.name for feature in model.features)}
     others = (each for each in table.columns.values() if each.name not in known)
     return identifier_among(others)
