@@ -173,6 +173,42 @@ def test_decimals_that_mean_missing_are_left_out():
     assert np.flatnonzero(found.labels < 0).tolist() == [0]
 
 
+# --- True and false ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("spell", [str, lambda flag: str(flag).upper()])
+@pytest.mark.parametrize("is_frame_fitted", [True, False])
+def test_true_and_false_are_the_same_in_frames_and_text_files(
+    tmp_path, spell, is_frame_fitted
+):
+    frame = people(member=np.arange(60) % 3 > 0)
+    path = tmp_path / "t.csv"
+    frame.assign(member=frame["member"].map(spell)).to_csv(path, index=False)
+    fitted, other = (frame, path) if is_frame_fitted else (path, frame)
+    model = fit_table(fitted, **FIT).model
+
+    found = predict_table(model, other)
+
+    assert found.labels.tolist() == predict_table(model, fitted).labels.tolist()
+
+
+def test_beside_true_and_false_other_values_are_unknown():
+    member = np.where(np.arange(60) % 3, "TRUE", "False").astype(object)
+    model = fit_table(people(member=np.arange(60) % 3 > 0), **FIT).model
+    member[5] = "perhaps"
+
+    with pytest.raises(TableError, match=r"1 value.* not seen, such as 'perhaps'"):
+        predict_table(model, people(member=member))
+
+
+def test_a_model_that_knows_two_spellings_of_true_keeps_both():
+    member = np.array(["true", "TRUE", "false"] * 20)
+    model = fit_table(people(member=member), **FIT).model
+
+    with pytest.raises(TableError, match="not seen, such as 'True'"):
+        predict_table(model, people(member=np.array(["true", "True"] * 30)))
+
+
 # --- No table ------------------------------------------------------------------------
 
 

@@ -16,7 +16,7 @@ from rawlsian._tables.columns import Used, as_category, as_numbers
 from rawlsian._tables.errors import TableError, WrongUseError
 from rawlsian._tables.read import Table
 from rawlsian._version import __version__
-from rawlsian.preprocessing.features import Feature
+from rawlsian.preprocessing.features import MISSING, Feature
 
 FORMAT, FORMAT_VERSION = "rawlsian-model", 1
 LARGEST_CENTER = 1e100
@@ -75,8 +75,10 @@ class Model:
                     f"the model needs the column {feature.name!r}, which the table "
                     "does not have."
                 )
-            is_category = feature.levels is not None
-            columns.append(as_category(column) if is_category else as_numbers(column))
+            if feature.levels is None:
+                columns.append(as_numbers(column))
+            else:
+                columns.append(_spelled_as(feature.levels, as_category(column)))
         return columns
 
     def unknown_levels(self, columns: list[Used]) -> dict[str, list[str]]:
@@ -90,6 +92,19 @@ class Model:
                 if new:
                     unknown[feature.name] = new
         return unknown
+
+
+def _spelled_as(levels: tuple[str, ...], column: Used) -> Used:
+    """Spell true and false as the model does, if it knows nothing else.
+
+    Frames and Parquet have true and false, text files often True or TRUE.
+    """
+    known = {level.lower(): level for level in levels if level != MISSING}
+    has_others = len(known) < len({*levels} - {MISSING})
+    if has_others or not known.keys() <= {"true", "false"}:
+        return column
+    texts = [known.get(text.lower(), text) for text in column.levels]
+    return column._replace(levels=np.array(texts, object))
 
 
 def load_model(path: str) -> Model:
