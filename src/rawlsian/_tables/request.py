@@ -46,6 +46,7 @@ class TableSource(NamedTuple):
             return cls(
                 os.fspath(table), None, delimiter, encoding, as_names(na, "--na")
             )
+        check_frame(table)
         if not _is_frame(table):
             kind = type(table).__name__
             raise WrongUseError(
@@ -53,7 +54,6 @@ class TableSource(NamedTuple):
                 f"table, got {kind}"
                 f"{'; call .collect() first' if kind == 'LazyFrame' else ''}."
             )
-        check_frame(table)
         if delimiter is not None or encoding != "utf-8":
             raise _text_only("a table in memory")
         return cls(None, table, None, encoding, as_names(na, "--na"))
