@@ -44,7 +44,7 @@ def test_a_row_of_weight_w_counts_as_w_rows(case):
     )
 
 
-@settings(max_examples=200)
+@settings(max_examples=120)
 @given(case=cases())
 def test_move_costs_are_what_moving_one_row_changes(case):
     assignment, reference = case.assignment, case.reference
@@ -76,7 +76,7 @@ def _random_moves(rng, assignment, n_moves):
     return (examples, targets) if heads.all() else None
 
 
-@settings(max_examples=200)
+@settings(max_examples=120)
 @given(case=cases(n=(4, 12)), seed=st.integers(0, 2**32 - 1), n_moves=st.integers(1, 9))
 def test_apply_agrees_with_starting_afresh(case, seed, n_moves):
     assignment, rng = case.assignment, np.random.default_rng(seed)

@@ -296,7 +296,7 @@ def test_a_center_that_nobody_is_near_goes_to_the_row_that_costs_most():
 @pytest.mark.parametrize("k", [2, 3])
 def test_on_small_data_the_search_finds_what_brute_force_does(k):
     n_found = 0
-    for seed in range(20):
+    for seed in range(10):
         case = make_case(seed, 7, k, 2)
         fitted = RawlsianKMeans(k, n_init=20, n_crossings=40, random_state=0)
         fitted.fit(case.X, sensitive_features=case.groups)
@@ -304,7 +304,7 @@ def test_on_small_data_the_search_finds_what_brute_force_does(k):
         assert fitted.group_costs_.max() >= best - 1e-9
         n_found += fitted.group_costs_.max() <= best * (1 + 1e-6) + 1e-9
 
-    assert n_found == 20
+    assert n_found == 10
 
 
 def test_the_search_does_better_than_as_many_independent_starts(golden):
@@ -481,7 +481,7 @@ def test_more_clusters_than_different_rows_leaves_nothing_to_pay():
 @pytest.mark.parametrize(("k", "n_groups"), [(2, 2), (3, 2), (2, 3)])
 def test_on_small_data_mean_centers_find_what_brute_force_does(k, n_groups):
     n_found = 0
-    for seed in range(20):
+    for seed in range(10):
         case = make_case(seed, 7, k, n_groups)
         fitted = RawlsianKMeans(k, centers="mean", max_distance=10.0, random_state=0)
         fitted.fit(case.X, sensitive_features=case.groups)
@@ -492,7 +492,7 @@ def test_on_small_data_mean_centers_find_what_brute_force_does(k, n_groups):
         assert reached <= best + 1e-9
         n_found += reached > best - 1e-9
 
-    assert n_found >= 18  # benchmarks/bench_rawls.py: 98 to 100 % of 200
+    assert n_found >= 9  # benchmarks/bench_rawls.py: 98 to 100 % of 200
 
 
 def test_what_it_stores_with_mean_centers_belongs_together(golden):

@@ -40,7 +40,7 @@ def everything(blocks):
 
 
 @pytest.mark.parametrize("name", OPERATORS)
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(case=cases(rows=NICE, n=(2, 9)))
 def test_the_reference_selects_the_same_operation(name, case):
     expected = case.reference.select(
@@ -65,7 +65,7 @@ TIED["R2-exhaustive"] = R2Exhaustive()
 
 
 @pytest.mark.parametrize("name", OPERATORS)
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(case=cases(rows=UGLY, n=(2, 8)))
 def test_with_ties_the_selected_operation_ranks_as_high_as_any(name, case):
     assignment, reference = case.assignment, case.reference
@@ -256,7 +256,7 @@ def test_exhaustive_r2_may_swap_the_only_member_of_a_cluster():
 # --- select ---
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(seed=st.integers(0, 2**32 - 1), n_groups=st.integers(1, 4))
 def test_selecting_is_the_paper_s_order_of_preference(seed, n_groups):
     rng = np.random.default_rng(seed)
@@ -299,7 +299,7 @@ def test_selecting_folds_over_blocks(seed, cut):
     assert select(parts, assignment) == select(whole, assignment)
 
 
-@settings(max_examples=200)
+@settings(max_examples=120)
 @given(case=cases(rows=(*NICE, "grid"), n=(4, 20), groups=(2, 4)))
 def test_the_admitted_point_with_the_highest_overall_utility_is_on_the_skyline(case):
     blocks = list(R1(keep_all=True).generate(case.assignment))
