@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-REPEATS = 9
+REPEATS = 7
 
 
 def adult(n=500):
