@@ -20,7 +20,7 @@ from rawlsian._tables.numbers import (
     is_number,
     match,
 )
-from rawlsian._tables.read import Column, Table
+from rawlsian._tables.read import OTHER_VALUES, Column, Table
 
 # More different texts than this are no categories unless the user says so.
 MOST_LEVELS = 100
@@ -150,7 +150,7 @@ def find_identifier(table: Table, name: str) -> Column:
     column = find(table, name, "--id")
     if column.stored_as == "other":
         raise WrongUseError(
-            f"--id names {name!r}, which holds lists, times of day or bytes; name a "
+            f"--id names {name!r}, which holds {OTHER_VALUES}; name a "
             "column of text or numbers."
         )
     return column
@@ -214,7 +214,7 @@ def look_at(column: Column, said: Kind | None = None) -> Used | Unused:
     name, n_levels = column.name, len(column.levels)
     if n_levels == 0:
         is_other = column.stored_as == "other"
-        reason = "lists, times of day or bytes" if is_other else "empty"
+        reason = OTHER_VALUES if is_other else "empty"
         return Unused(name, reason)
     if said == "category":
         return as_category(column)

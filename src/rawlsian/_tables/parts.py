@@ -17,6 +17,7 @@ from rawlsian._rows.parquet import few_row_groups
 from rawlsian._support.threads import n_threads
 from rawlsian._tables.errors import TableError, WrongUseError
 from rawlsian._tables.read import (
+    OTHER_VALUES,
     STANDARD_INPUT,
     Column,
     Table,
@@ -37,7 +38,7 @@ IN_WORDS = {
     "text": "text",
     "number": "numbers",
     "date": "dates",
-    "other": "lists, times of day or bytes",
+    "other": OTHER_VALUES,
 }
 
 

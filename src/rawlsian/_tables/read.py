@@ -25,6 +25,7 @@ from rawlsian._tables.errors import TableError, WrongUseError
 from rawlsian._tables.text import counted
 
 STANDARD_INPUT = "-"
+OTHER_VALUES = "lists, times of day or bytes"
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 HEAD_BYTES = 2**16
 MISSING_TEXTS = frozenset(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rawlsian._search.frontier import Frontier
 from rawlsian._tables.analysis import Outcome
 from rawlsian._tables.prepare import FEW_PEOPLE
-from rawlsian.metrics import Audit
+from rawlsian.metrics.audit import NO_RATIO, Audit
 from rawlsian.preprocessing.features import MISSING
 
 # Clusters named as those that hurt the worst-off group most.
@@ -116,7 +116,7 @@ def _is_level(audit: Audit) -> bool:
 def four_fifths(audit: Audit) -> str:
     """The ratio, read as the four-fifths rule does."""
     if np.isnan(audit.ratio):
-        return "undefined, as a utility is negative"
+        return NO_RATIO
     verdict = "at least" if audit.passes_four_fifths else "below"
     return (
         f"{audit.ratio:.4f}, {verdict} four fifths (a perfect fit counts "

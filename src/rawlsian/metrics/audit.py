@@ -18,6 +18,9 @@ from rawlsian.metrics.utilities import name_of, ratio_of
 FOUR_FIFTHS = 0.8
 
 
+NO_RATIO = "undefined, as a utility is negative"
+
+
 @dataclass(frozen=True, eq=False)
 class Audit:
     """How well a clustering serves each group, and where it falls short.
@@ -149,7 +152,7 @@ class Audit:
 
     def _reading(self) -> str:
         if np.isnan(self.ratio):
-            return "undefined, as a utility is negative"
+            return NO_RATIO
         verdict = "at least" if self.passes_four_fifths else "below"
         return f"{self.ratio:.4f}, {verdict} four fifths"
 
