@@ -7,19 +7,18 @@ the names, for type checkers and for this module.
 
 from __future__ import annotations
 
-import ast
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from rawlsian._version import __version__ as __version__
 
-_HOMES = {
-    alias.name: str(node.module)
-    for node in ast.parse(Path(__file__).with_suffix(".pyi").read_text("utf-8")).body
-    if isinstance(node, ast.ImportFrom)
-    for alias in node.names
-}
+_HOMES: dict[str, str] = {}
+with open(f"{__file__}i", encoding="utf-8") as _stub:
+    for _line in _stub:
+        if _line.startswith("from "):
+            _home = _line.split()[1]
+        elif " as " in _line and _line.startswith(" "):
+            _HOMES[_line.split()[0]] = _home
 
 __all__ = sorted(_HOMES)
 
