@@ -17,6 +17,7 @@ from rawlsian import (
     skyline,
     traverse,
 )
+from rawlsian._core import group_costs as _group_costs
 from rawlsian._core.assignment import Assignment
 from rawlsian._core.problem import Problem
 from rawlsian.operators import r1_r2 as _r1_r2
@@ -201,8 +202,9 @@ def test_on_adult_bounds_leave_out_no_pair_that_is_the_best(golden):
 def test_where_blocks_are_cut_makes_no_difference(monkeypatch, name):
     case = make_case(3, 60, 4, 3)
     expected = select(get_operator(name).generate(case.assignment), case.assignment)
-    for constant in ("MOVES_A_BLOCK", "PAIRS_A_BLOCK"):
-        monkeypatch.setattr(_r1_r2, constant, 7)
+    monkeypatch.setattr(_r1_r2, "MOVES_A_BLOCK", 7)
+    monkeypatch.setattr(_group_costs, "PAIRS_A_BLOCK", 7)
+    monkeypatch.setattr(_group_costs, "FIRSTS_A_BLOCK", 7)
 
     found = select(get_operator(name).generate(case.assignment), case.assignment)
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from rawlsian import Assignment, Proposals, group_utilities, operators, traverse
-from rawlsian._core import assignment as _assignment, problem as _problem
+from rawlsian._core import group_costs as _group_costs, problem as _problem
 from rawlsian._core.problem import Problem
 from rawlsian._support import threads as _threads
 from rawlsian.operators import r1_r2 as _r1_r2
@@ -247,10 +247,11 @@ def test_the_number_of_threads_changes_nothing(monkeypatch, operator, rows):
     case = make_case(4, 90, 4, 3, rows=rows)
     alone = run(case, operator)
     monkeypatch.setattr(_threads, "n_threads", lambda: 3)
-    for module in (_assignment, _problem):
+    for module in (_group_costs, _problem):
         monkeypatch.setattr(module, "ROWS_A_THREAD", 8)
-    for constant in ("MOVES_A_THREAD", "PAIRS_A_THREAD"):
-        monkeypatch.setattr(_r1_r2, constant, 8)
+    monkeypatch.setattr(_r1_r2, "MOVES_A_THREAD", 8)
+    monkeypatch.setattr(_group_costs, "PAIRS_A_THREAD", 8)
+    monkeypatch.setattr(_group_costs, "FIRSTS_A_THREAD", 8)
     together = run(case, operator)
 
     assert alone.n_iter > 0

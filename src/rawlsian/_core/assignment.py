@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rawlsian._core import cluster_sums, move_kernels
+from rawlsian._core import cluster_sums
+from rawlsian._core.assigned_costs import AssignedCosts
 from rawlsian._core.checks import check_labels
-from rawlsian._core.problem import ROWS_A_THREAD, Problem
-from rawlsian._support.threads import run_in_chunks
-
-# Each move rounds the sums a little; after this many they are recomputed.
-MOVES_BEFORE_RECOMPUTE = 4096
+from rawlsian._core.group_costs import Block, GroupCosts
+from rawlsian._core.problem import Problem
 
 _FAULTS = {
     1: "there is no such example",
@@ -54,10 +51,6 @@ class Assignment:
         Weighted sum of squared distances to the center, by cluster and group.
     members : ndarray of shape (n_clusters,)
         Number of examples with positive weight in each cluster.
-    mass, mean_norms : ndarray of shape (n_clusters,)
-        Total weight N of each cluster, and squared norm m.m of its mean.
-    mean_dots : ndarray of shape (n_clusters, n_groups)
-        Products m.S[c, g] of the mean of a cluster with the sum of each group in it.
 
     Notes
     -----
@@ -67,27 +60,43 @@ class Assignment:
     """
 
     def __init__(self, problem: Problem, labels: ArrayLike) -> None:
-        self.problem = problem
         self.labels = check_labels(labels, problem.weights)
         self.n_clusters = int(self.labels.max()) + 1
-        n_groups, n_clusters = problem.n_groups, self.n_clusters
-        self.members = np.zeros(n_clusters, dtype=np.int64)
-        self.counts = np.zeros((n_clusters, n_groups))
-        self.costs = np.zeros((n_clusters, n_groups))
-        self.utilities = np.zeros(n_groups)
-        self._sums = np.zeros((n_clusters, n_groups, problem.X.shape[1]))
-        self._squares = np.zeros((n_clusters, n_groups))
-        self.mass = np.zeros(n_clusters)
-        self.mean_norms = np.zeros(n_clusters)
-        self.mean_dots = np.zeros((n_clusters, n_groups))
-        self._is_changed = np.ones(n_clusters, dtype=np.bool_)
-        self._has_move_costs = False
-        self.recompute()
+        self._costs: GroupCosts = AssignedCosts(problem, self.labels, self.n_clusters)
+
+    @property
+    def problem(self) -> Problem:
+        """The examples, groups and weights."""
+        return self._costs.problem
+
+    @problem.setter
+    def problem(self, problem: Problem) -> None:
+        self._costs.problem = problem
+
+    @property
+    def members(self) -> NDArray[np.int64]:
+        """Number of examples with positive weight in each cluster."""
+        return self._costs.members
+
+    @property
+    def counts(self) -> NDArray[np.float64]:
+        """Total weight n[c, g] of the members of group g in cluster c."""
+        return self._costs.counts
+
+    @property
+    def costs(self) -> NDArray[np.float64]:
+        """Weighted sum of squared distances to the center, by cluster and group."""
+        return self._costs.costs
+
+    @property
+    def utilities(self) -> NDArray[np.float64]:
+        """Mean utility of each group."""
+        return self._costs.utilities
 
     @property
     def lowest(self) -> float:
         """Utility of the worst-off group."""
-        return min(self.utilities.tolist())
+        return float(min(self.utilities.tolist()))
 
     @property
     def overall(self) -> float:
@@ -97,14 +106,7 @@ class Assignment:
     @property
     def centers(self) -> NDArray[np.float64]:
         """Means of the clusters, of shape (n_clusters, n_features)."""
-        centers: NDArray[np.float64] = self._sums.sum(axis=1) / self.mass[:, None]
-        return centers + self.problem.shift
-
-    @property
-    def products(self) -> NDArray[np.float64]:
-        """Products x_i . S[c, g], of shape (n_clusters, n_groups, n_samples)."""
-        self._ensure_move_costs()
-        return self._products
+        return self._costs.centers
 
     @property
     def move_costs(self) -> NDArray[np.float64]:
@@ -116,8 +118,7 @@ class Assignment:
         ``move_costs[a, g, i] + move_costs[c, g, i]``. Index g = n_groups holds the
         sum over groups. The cost of leaving a cluster of one example is infinite.
         """
-        self._ensure_move_costs()
-        return self._move_costs
+        return self._costs.move_costs
 
     def apply(self, examples: ArrayLike, targets: ArrayLike) -> NDArray[np.int64]:
         """Move each example to its target cluster, all at once.
@@ -142,21 +143,7 @@ class Assignment:
         """
         examples, targets = _whole_numbers(examples), _whole_numbers(targets)
         self._check_moves(examples, targets)
-        problem, sources = self.problem, np.empty_like(targets)
-        cluster_sums.reassign(
-            problem.X, problem.shift, problem.norms, problem.weights, problem.groups,
-            examples, targets, self.labels, self.members, self.counts, self._sums,
-            self._squares, self._is_changed, sources,
-        )  # fmt: skip
-        self._moves_since_recompute += len(examples)
-        if self._moves_since_recompute >= MOVES_BEFORE_RECOMPUTE:
-            self.recompute()
-            return sources
-        self._summarise()
-        if self._has_move_costs:
-            self._update_products(examples, sources, targets)
-            self._refresh_move_costs()
-        return sources
+        return self._costs.move(examples, targets)
 
     def utilities_after(
         self, examples: ArrayLike, targets: ArrayLike
@@ -184,36 +171,34 @@ class Assignment:
         """
         examples, targets = _whole_numbers(examples), _whole_numbers(targets)
         self._check_moves(examples, targets)
-        problem = self.problem
-        counts, sums, squares = (
-            array.copy() for array in (self.counts, self._sums, self._squares)
-        )
-        is_changed, utilities = self._is_changed.copy(), np.empty_like(self.utilities)
-        cluster_sums.reassign(
-            problem.X, problem.shift, problem.norms, problem.weights, problem.groups,
-            examples, targets, self.labels.copy(), self.members.copy(), counts, sums,
-            squares, is_changed, np.empty_like(targets),
-        )  # fmt: skip
-        cluster_sums.summarise(
-            counts, sums, squares, problem.group_sizes, problem.max_distance,
-            is_changed, self.mass.copy(), self.mean_norms.copy(),
-            self.mean_dots.copy(), self.costs.copy(), utilities,
-        )  # fmt: skip
-        return utilities
+        return self._costs.utilities_after(examples, targets)
+
+    def pairs(
+        self,
+        examples: NDArray[np.int64],
+        targets: NDArray[np.int64],
+        utilities: NDArray[np.float64] | None = None,
+    ) -> Iterator[Block]:
+        """Yield all pairs of single moves that raise the lowest utility, in order.
+
+        Moves are sorted by example. Pair a < b has the number a n_moves + b. Pairs are
+        judged against ``utilities``, by default those of the assignment.
+        """
+        now = self.utilities if utilities is None else utilities
+        return self._costs.pairs(examples, targets, now)
+
+    def promising_pairs(
+        self, examples: NDArray[np.int64], targets: NDArray[np.int64], limit: float
+    ) -> Iterator[Block]:
+        """Yield the pairs that raise the lowest utility and may be the best, in order.
+
+        The best pair must cost less than ``limit`` in total.
+        """
+        return self._costs.promising_pairs(examples, targets, limit)
 
     def recompute(self) -> None:
-        """Recompute all sums from the labels, which removes accumulated rounding."""
-        problem = self.problem
-        cluster_sums.accumulate(
-            problem.X, problem.shift, problem.norms, problem.weights, problem.groups,
-            self.labels, self.members, self.counts, self._sums, self._squares,
-        )  # fmt: skip
-        self._moves_since_recompute = 0
-        self._is_changed[:] = True
-        self._summarise()
-        if self._has_move_costs:
-            self._fill_products()
-            self._refresh_move_costs()
+        """Recompute everything from the labels, which removes accumulated rounding."""
+        self._costs.recompute()
 
     def _check_moves(
         self, examples: NDArray[np.int64], targets: NDArray[np.int64]
@@ -232,65 +217,6 @@ class Assignment:
                 f"cannot move example {examples[move]} to cluster {targets[move]}: "
                 f"{_FAULTS[fault]}."
             )
-
-    def _summarise(self) -> None:
-        """Update means, costs and utilities after the sums changed."""
-        cluster_sums.summarise(
-            self.counts, self._sums, self._squares, self.problem.group_sizes,
-            self.problem.max_distance, self._is_changed, self.mass,
-            self.mean_norms, self.mean_dots, self.costs, self.utilities,
-        )  # fmt: skip
-
-    def _ensure_move_costs(self) -> None:
-        """Allocate and fill products and move costs, at their first use."""
-        if self._has_move_costs:
-            return
-        n_groups, n_samples = self.problem.n_groups, self.problem.n_samples
-        self._products = np.empty((self.n_clusters, n_groups, n_samples))
-        self._move_costs = np.empty((self.n_clusters, n_groups + 1, n_samples))
-        self._has_move_costs = True
-        self._fill_products()
-        self._is_changed[:] = True
-        self._refresh_move_costs()
-
-    def _fill_products(self) -> None:
-        """Compute all products from the sums."""
-        X, shift = self.problem.X, self.problem.shift
-        self._for_rows(move_kernels.fill_products, X, shift, self._sums, self._products)
-
-    def _update_products(
-        self,
-        examples: NDArray[np.int64],
-        sources: NDArray[np.int64],
-        targets: NDArray[np.int64],
-    ) -> None:
-        """Update the products after these moves; recompute them if that is cheaper."""
-        problem = self.problem
-        if len(examples) > problem.n_groups * self.n_clusters:
-            self._fill_products()
-            return
-        self._for_rows(
-            move_kernels.update_products, problem.X, problem.columns, problem.shift,
-            problem.weights, problem.groups, examples, sources, targets, self._products,
-        )  # fmt: skip
-
-    def _refresh_move_costs(self) -> None:
-        """Recompute the move costs of the clusters marked as changed."""
-        problem = self.problem
-        self._for_rows(
-            move_kernels.fill_move_costs, problem.norms, problem.weights,
-            problem.groups, self.labels, self.members, self.counts, self.mass,
-            self.mean_norms, self.mean_dots, self._products, self._is_changed,
-            self._move_costs,
-        )  # fmt: skip
-
-    def _for_rows(self, kernel: Callable[..., None], *arguments: NDArray[Any]) -> None:
-        """Call ``kernel(*arguments, start, stop)`` for chunks of rows, on threads."""
-        run_in_chunks(
-            lambda start, stop: kernel(*arguments, start, stop),
-            self.problem.n_samples,
-            smallest_chunk=ROWS_A_THREAD,
-        )
 
 
 def _whole_numbers(values: ArrayLike) -> NDArray[np.int64]:

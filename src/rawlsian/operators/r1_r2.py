@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -12,23 +13,18 @@ from numpy.typing import NDArray
 
 from rawlsian._core import move_kernels
 from rawlsian._core.assignment import Assignment
+from rawlsian._core.group_costs import Block
 from rawlsian._support.threads import run_in_chunks
 from rawlsian.operators.proposals import Moves, Proposals
 
-# Numbers of moves or pairs, and the group utilities after each.
-Block: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float64]]
 PairSearch: TypeAlias = Callable[
-    [Assignment, NDArray[np.int64], NDArray[np.int64]], Iterator[Block]
+    [NDArray[np.int64], NDArray[np.int64]], Iterator[Block]
 ]
 
 # Proposals are computed block by block, which bounds memory; a block is large enough to
 # hide the cost of calls and threads.
 MOVES_A_BLOCK = 131_072
 MOVES_A_THREAD = 32_768
-PAIRS_A_BLOCK = 2_097_152
-PAIRS_A_THREAD = 32_768
-FIRSTS_A_BLOCK = 256
-FIRSTS_A_THREAD = 16
 
 # Bounds and the costs that they bound are computed in different ways, so rounding may
 # make them differ by more than the tolerance. This multiple of it is a generous margin,
@@ -123,7 +119,7 @@ class R2:
         Proposals
             Moves of two examples each.
         """
-        yield from _pairs(assignment, self._good_moves(assignment), _search_pairs)
+        yield from _pairs(assignment, self._good_moves(assignment), assignment.pairs)
 
     def _good_moves(self, assignment: Assignment) -> NDArray[np.int64]:
         """Return the union of T_LAG and T_overall, sorted (Alg. 3, lines 1 to 4)."""
@@ -171,7 +167,9 @@ class R2Exhaustive:
         singles = np.arange(assignment.problem.n_samples * targets_a_row)
         # Skip rows without weight: a pair with one would be a single move.
         has_weight = np.repeat(assignment.problem.weights > 0, targets_a_row)
-        search = _search_pairs if self.keep_all else _search_promising_pairs
+        search = assignment.pairs
+        if not self.keep_all and targets_a_row > 0:
+            search = partial(assignment.promising_pairs, limit=_most_to_pay(assignment))
         yield from _pairs(assignment, singles[has_weight], search)
 
 
@@ -195,7 +193,7 @@ def admitted_pairs(
     if lag_only:  # lift the others far above the lowest
         others = np.arange(len(utilities)) != np.argmin(utilities)
         utilities[others] += 1e6 * (1 + assignment.problem.variance)
-    for pairs, _ in _search_pairs(assignment, examples, targets, utilities):
+    for pairs, _ in assignment.pairs(examples, targets, utilities):
         yield np.divmod(pairs, n_moves)
 
 
@@ -247,60 +245,13 @@ def _pairs(
         return
     n_moves = len(singles)
     examples, targets = decode_singles(assignment, singles)
-    for pairs, utilities in search(assignment, examples, targets):
+    for pairs, utilities in search(examples, targets):
 
         def moves(j: int, pairs: NDArray[np.int64] = pairs) -> Moves:
             both = np.array(divmod(pairs[j], n_moves))
             return examples[both], targets[both]
 
         yield Proposals(utilities, moves)
-
-
-def _search_promising_pairs(
-    assignment: Assignment, examples: NDArray[np.int64], targets: NDArray[np.int64]
-) -> Iterator[Block]:
-    """Yield pairs of the given moves that raise the lowest utility and may be best."""
-    problem, n_moves = assignment.problem, len(examples)
-    state = (
-        problem.norms, problem.weights, assignment.labels, assignment.mass,
-        assignment.mean_norms, assignment.products, assignment.move_costs,
-    )  # fmt: skip
-    costs, saved = np.empty(n_moves), np.empty(n_moves)
-    move_kernels.pairing_costs(*state, examples, targets, costs, saved)
-    if np.isinf(saved).mean() > 0.5:
-        # A row heavier than most clusters makes the bound useless for nearly all.
-        yield from _search_pairs(assignment, examples, targets)
-        return
-    limit = _most_to_pay(assignment)
-    order = np.argsort(costs, kind="stable")
-
-    def find(start: int, stop: int) -> Block:
-        pairs, utilities = move_kernels.promising_pairs(
-            problem.X, problem.shift, problem.norms, problem.weights, problem.groups,
-            assignment.labels, assignment.members, assignment.counts, assignment.mass,
-            assignment.mean_norms, assignment.mean_dots, assignment.products,
-            assignment.move_costs, assignment.utilities, problem.group_sizes,
-            problem.tolerance, examples, targets, costs, saved, order, limit,
-            places[start:stop],
-        )  # fmt: skip
-        return pairs, utilities
-
-    # The cheaper move of a pair that costs less than limit costs less than half of it.
-    # NaN (infinity less infinity) stays in.
-    with np.errstate(invalid="ignore"):
-        is_too_dear = 2 * costs - saved >= limit
-    places = np.flatnonzero(~is_too_dear[order])
-    blocks = []
-    for first in range(0, max(len(places), 1), FIRSTS_A_BLOCK):
-
-        def find_block(start: int, stop: int, first: int = first) -> Block:
-            return find(first + start, first + stop)
-
-        n_places = min(len(places) - first, FIRSTS_A_BLOCK)
-        blocks += run_in_chunks(find_block, n_places, smallest_chunk=FIRSTS_A_THREAD)
-    pairs, utilities = map(np.concatenate, zip(*blocks, strict=True))
-    earliest_first = np.argsort(pairs, kind="stable")
-    yield pairs[earliest_first], utilities[earliest_first]
 
 
 def _most_to_pay(assignment: Assignment) -> float:
@@ -316,44 +267,3 @@ def _most_to_pay(assignment: Assignment) -> float:
         cost = (assignment.overall - overall) * problem.group_sizes.sum()
         limit = move_kernels.next_limit(limit, slack, j < 0, cost, is_harmless)
     return float(limit + ROUNDING * slack)
-
-
-def _search_pairs(
-    assignment: Assignment,
-    examples: NDArray[np.int64],
-    targets: NDArray[np.int64],
-    utilities: NDArray[np.float64] | None = None,
-) -> Iterator[Block]:
-    """Yield all pairs of the given moves that raise the lowest utility, in order.
-
-    Pair a < b has the number a n_moves + b. Pairs are judged against ``utilities``, by
-    default the utilities of the assignment.
-    """
-    problem = assignment.problem
-    now = assignment.utilities if utilities is None else utilities
-    distinct, rows = np.unique(examples, return_inverse=True)
-    state = (
-        problem.norms[distinct], problem.weights[distinct], problem.groups[distinct],
-        assignment.labels[distinct], assignment.members, assignment.counts,
-        assignment.mass, assignment.mean_norms, assignment.mean_dots,
-        # np.take, unlike indexing, returns the memory order that the kernel reads.
-        np.take(assignment.products, distinct, axis=2),
-        np.take(assignment.move_costs, distinct, axis=2),
-    )  # fmt: skip
-    # starts[a]: number of pairs whose first move is before a. Chunks have equal numbers
-    # of pairs, as early moves begin more; a belongs to the chunk of its first pair.
-    n_moves = len(examples)
-    starts = np.concatenate([[0], np.cumsum(np.arange(n_moves - 1, -1, -1))])
-
-    for first in range(0, int(starts[-1]), PAIRS_A_BLOCK):
-
-        def find(start: int, stop: int, first: int = first) -> Block:
-            start, stop = np.searchsorted(starts, (first + start, first + stop))
-            pairs, utilities = move_kernels.pair_moves(
-                problem.X, problem.shift, distinct, *state, now, problem.group_sizes,
-                problem.tolerance, rows, targets, start, stop,
-            )  # fmt: skip
-            return pairs, utilities
-
-        n_pairs = min(PAIRS_A_BLOCK, int(starts[-1]) - first)
-        yield from run_in_chunks(find, n_pairs, smallest_chunk=PAIRS_A_THREAD)

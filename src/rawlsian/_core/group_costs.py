@@ -1,0 +1,194 @@
+"""The interface of the costs of groups under labels, whichever utility is in force."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rawlsian._core.problem import ROWS_A_THREAD, Problem
+from rawlsian._support.threads import run_in_chunks
+
+# Numbers of moves or pairs, and the group utilities after each.
+Block: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float64]]
+
+# Each move rounds the sums a little; after this many they are recomputed.
+MOVES_BEFORE_RECOMPUTE = 4096
+
+# Pairs are searched block by block, which bounds memory; a block is large enough to
+# hide the cost of calls and threads.
+PAIRS_A_BLOCK = 2_097_152
+PAIRS_A_THREAD = 32_768
+FIRSTS_A_BLOCK = 256
+FIRSTS_A_THREAD = 16
+
+
+class GroupCosts(ABC):
+    """Costs of the groups under labels, kept up to date move by move.
+
+    Parameters
+    ----------
+    problem : Problem
+        The examples, groups and weights.
+    labels : ndarray of shape (n_samples,)
+        The cluster of each example, changed in place by ``move``.
+    n_clusters : int
+        Number of clusters.
+
+    Attributes
+    ----------
+    members : ndarray of shape (n_clusters,)
+        Number of examples with positive weight that are labeled with each cluster.
+    counts, costs : ndarray of shape (n_clusters, n_groups)
+        Total weight and cost of the members of each group that each mean serves.
+    utilities : ndarray of shape (n_groups,)
+        Mean utility of each group.
+    """
+
+    counts: NDArray[np.float64]
+    costs: NDArray[np.float64]
+    utilities: NDArray[np.float64]
+
+    def __init__(
+        self, problem: Problem, labels: NDArray[np.int32], n_clusters: int
+    ) -> None:
+        self.problem = problem
+        self.labels = labels
+        self.n_clusters = n_clusters
+        self.members = np.zeros(n_clusters, dtype=np.int64)
+        self._has_move_costs = False
+
+    @property
+    @abstractmethod
+    def served(self) -> NDArray[np.int32]:
+        """The cluster whose mean serves each example."""
+
+    @property
+    @abstractmethod
+    def centers(self) -> NDArray[np.float64]:
+        """Means of the clusters, of shape (n_clusters, n_features)."""
+
+    @property
+    @abstractmethod
+    def move_costs(self) -> NDArray[np.float64]:
+        """Change in each group's cost with single moves; see ``Assignment``."""
+
+    @abstractmethod
+    def recompute(self) -> None:
+        """Recompute everything from the labels."""
+
+    @abstractmethod
+    def move(
+        self, examples: NDArray[np.int64], targets: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Make these valid moves and return the clusters that the examples left."""
+
+    @abstractmethod
+    def utilities_after(
+        self, examples: NDArray[np.int64], targets: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Compute the group utilities after these valid moves, without making them."""
+
+    def pairs(
+        self,
+        examples: NDArray[np.int64],
+        targets: NDArray[np.int64],
+        utilities: NDArray[np.float64],
+    ) -> Iterator[Block]:
+        """Yield the pairs of these single moves that raise the lowest of ``utilities``.
+
+        Moves are sorted by example. Pair a < b has the number a n_moves + b; pairs
+        come in order.
+        """
+        n_moves = len(examples)
+        search = self._pair_search(examples, targets, utilities)
+        # starts[a]: number of pairs whose first move is before a. Chunks have equal
+        # numbers of pairs, as early moves begin more; a belongs to the chunk of its
+        # first pair.
+        starts = np.concatenate([[0], np.cumsum(np.arange(n_moves - 1, -1, -1))])
+        for first in range(0, int(starts[-1]), PAIRS_A_BLOCK):
+
+            def find(start: int, stop: int, first: int = first) -> Block:
+                start, stop = np.searchsorted(starts, (first + start, first + stop))
+                return search(start, stop)
+
+            n_pairs = min(PAIRS_A_BLOCK, int(starts[-1]) - first)
+            yield from run_in_chunks(find, n_pairs, smallest_chunk=PAIRS_A_THREAD)
+
+    def promising_pairs(
+        self, examples: NDArray[np.int64], targets: NDArray[np.int64], limit: float
+    ) -> Iterator[Block]:
+        """Yield pairs that raise the lowest utility and may cost less than ``limit``.
+
+        ``limit`` is on the change in total cost. The best such pair is among them, and
+        pairs come in order.
+        """
+        costs, saved = self._pairing_costs(examples, targets)
+        if np.isinf(saved).mean() > 0.5:
+            # A row heavier than most clusters makes the bound useless for nearly all.
+            yield from self.pairs(examples, targets, self.utilities)
+            return
+        order = np.argsort(costs, kind="stable")
+        search = self._promising_search(examples, targets, costs, saved, order, limit)
+        # The cheaper move of a pair that costs less than limit costs less than half of
+        # it. NaN (infinity less infinity) stays in.
+        with np.errstate(invalid="ignore"):
+            is_too_dear = 2 * costs - saved >= limit
+        places = np.flatnonzero(~is_too_dear[order])
+        blocks = []
+        for first in range(0, max(len(places), 1), FIRSTS_A_BLOCK):
+
+            def find(start: int, stop: int, first: int = first) -> Block:
+                return search(places[first + start : first + stop])
+
+            n_places = min(len(places) - first, FIRSTS_A_BLOCK)
+            blocks += run_in_chunks(find, n_places, smallest_chunk=FIRSTS_A_THREAD)
+        pairs, utilities = map(np.concatenate, zip(*blocks, strict=True))
+        earliest_first = np.argsort(pairs, kind="stable")
+        yield pairs[earliest_first], utilities[earliest_first]
+
+    @abstractmethod
+    def _pair_search(
+        self,
+        examples: NDArray[np.int64],
+        targets: NDArray[np.int64],
+        utilities: NDArray[np.float64],
+    ) -> Callable[[int, int], Block]:
+        """Return the search of ``pairs`` for first moves start to stop - 1."""
+
+    @abstractmethod
+    def _pairing_costs(
+        self, examples: NDArray[np.int64], targets: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return costs and savings of moves in pairs.
+
+        A pair of moves costs at least the sum of their costs, less the saving of
+        either.
+        """
+
+    @abstractmethod
+    def _promising_search(
+        self,
+        examples: NDArray[np.int64],
+        targets: NDArray[np.int64],
+        costs: NDArray[np.float64],
+        saved: NDArray[np.float64],
+        order: NDArray[np.intp],
+        limit: float,
+    ) -> Callable[[NDArray[np.intp]], Block]:
+        """Return the search of ``promising_pairs`` for places in ``order``.
+
+        ``order`` sorts the moves by cost. The cheaper move of a pair is at one of the
+        places.
+        """
+
+    def _for_rows(self, kernel: Callable[..., None], *arguments: NDArray[Any]) -> None:
+        """Call ``kernel(*arguments, start, stop)`` for chunks of rows, on threads."""
+        run_in_chunks(
+            lambda start, stop: kernel(*arguments, start, stop),
+            self.problem.n_samples,
+            smallest_chunk=ROWS_A_THREAD,
+        )
