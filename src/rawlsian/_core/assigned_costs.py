@@ -40,11 +40,6 @@ class AssignedCosts(GroupCosts):
         self.recompute()
 
     @property
-    def served(self) -> NDArray[np.int32]:
-        """The labels."""
-        return self.labels
-
-    @property
     def centers(self) -> NDArray[np.float64]:
         """Means of the clusters."""
         centers: NDArray[np.float64] = self._sums.sum(axis=1) / self.mass[:, None]

@@ -11,6 +11,7 @@ from rawlsian._core import cluster_sums
 from rawlsian._core.assigned_costs import AssignedCosts
 from rawlsian._core.checks import check_labels
 from rawlsian._core.group_costs import Block, GroupCosts
+from rawlsian._core.nearest_costs import NearestCosts
 from rawlsian._core.problem import Problem
 
 _FAULTS = {
@@ -62,7 +63,8 @@ class Assignment:
     def __init__(self, problem: Problem, labels: ArrayLike) -> None:
         self.labels = check_labels(labels, problem.weights)
         self.n_clusters = int(self.labels.max()) + 1
-        self._costs: GroupCosts = AssignedCosts(problem, self.labels, self.n_clusters)
+        kind = NearestCosts if problem.utility == "nearest" else AssignedCosts
+        self._costs: GroupCosts = kind(problem, self.labels, self.n_clusters)
 
     @property
     def problem(self) -> Problem:

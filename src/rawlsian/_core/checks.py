@@ -206,3 +206,12 @@ def warn_of_y(y: object, sensitive_features: object) -> None:
             "groups as fit(X, sensitive_features=groups).",
             UserWarning,
         )
+
+
+def check_utility(utility: object) -> None:
+    """Raise ValueError unless utility is "assigned" or "nearest"."""
+    if not isinstance(utility, str) or utility not in ("assigned", "nearest"):
+        raise ValueError(
+            "utility must be 'assigned' (the mean of a person's own cluster counts) or "
+            f"'nearest' (the nearest mean counts), got {utility!r}."
+        )

@@ -63,11 +63,6 @@ class GroupCosts(ABC):
 
     @property
     @abstractmethod
-    def served(self) -> NDArray[np.int32]:
-        """The cluster whose mean serves each example."""
-
-    @property
-    @abstractmethod
     def centers(self) -> NDArray[np.float64]:
         """Means of the clusters, of shape (n_clusters, n_features)."""
 
@@ -185,7 +180,7 @@ class GroupCosts(ABC):
         places.
         """
 
-    def _for_rows(self, kernel: Callable[..., None], *arguments: NDArray[Any]) -> None:
+    def _for_rows(self, kernel: Callable[..., None], *arguments: Any) -> None:
         """Call ``kernel(*arguments, start, stop)`` for chunks of rows, on threads."""
         run_in_chunks(
             lambda start, stop: kernel(*arguments, start, stop),

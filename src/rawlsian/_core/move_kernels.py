@@ -100,6 +100,18 @@ def products_with_row(
 
 
 @njit
+def fill_row_products(X, columns_of_X, shift, rows, products, start, stop):
+    """products[r, i] = x . (X[rows[r]] - shift).  OUT: products[:, start:stop]."""
+    columns, values = np.empty(X.shape[1], np.int64), np.empty(X.shape[1])
+    for r in range(rows.shape[0]):
+        n_nonzero = nonzero_entries(X, shift, rows[r], columns, values)
+        products_with_row(
+            X, columns_of_X, shift, columns, values, n_nonzero, start, stop,
+            products[r, start:stop],
+        )  # fmt: skip
+
+
+@njit
 def update_products(
     X, columns_of_X, shift, weights, groups, examples, sources, targets, products,
     start, stop,

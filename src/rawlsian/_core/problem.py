@@ -13,6 +13,7 @@ from rawlsian._core.checks import (
     check_examples,
     check_group_sizes,
     check_max_distance,
+    check_utility,
     check_weights,
     refuse_overflow,
 )
@@ -20,6 +21,7 @@ from rawlsian._rows.groups import encode_groups
 from rawlsian._support.threads import run_in_chunks
 
 MaxDistance = float | Literal["auto"]
+Utility = Literal["assigned", "nearest"]
 
 # A utility has risen when it rose by more than this times the total variance of X. On
 # the paper's scale that variance is about one.
@@ -63,6 +65,8 @@ class Problem:
         Total variance: the mean squared distance to the mean of all examples.
     tolerance : float
         A utility has risen or fallen when it changes by more than this.
+    utility : {"assigned", "nearest"}
+        The mean that serves an example: that of its cluster, or the nearest.
     """
 
     X: NDArray[np.float64]
@@ -77,6 +81,7 @@ class Problem:
     columns: NDArray[np.float64]
     variance: float
     tolerance: float
+    utility: Utility = "assigned"
 
     @classmethod
     def from_arrays(
@@ -86,12 +91,14 @@ class Problem:
         *,
         sample_weight: ArrayLike | None = None,
         max_distance: MaxDistance = "auto",
+        utility: Utility = "assigned",
     ) -> Problem:
         """Check the arguments and return their problem."""
+        check_utility(utility)
         X = check_examples(X)
         group_names, groups = encode_groups(sensitive_features, len(X))
         weights = check_weights(sample_weight, len(X))
-        return cls.of_checked(X, group_names, groups, weights, max_distance)
+        return cls.of_checked(X, group_names, groups, weights, max_distance, utility)
 
     def as_one_group(
         self,
@@ -118,6 +125,7 @@ class Problem:
         groups: NDArray[np.int32],
         weights: NDArray[np.float64],
         max_distance: MaxDistance,
+        utility: Utility = "assigned",
     ) -> Problem:
         """Return the problem of checked arrays; only group sizes are checked here."""
         group_sizes = np.bincount(groups, weights).astype(np.float64)
@@ -148,6 +156,7 @@ class Problem:
             columns=_transposed(X, shift),
             variance=float(variance.sum()),
             tolerance=RELATIVE_TOLERANCE * float(variance.sum()),
+            utility=utility,
         )
 
     @property

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rawlsian._core.parameters import Seed
-from rawlsian._core.problem import MaxDistance, Problem
+from rawlsian._core.problem import MaxDistance, Problem, Utility
 from rawlsian._outofcore.problem import MAX_PASSES, OutOfCoreProblem
 from rawlsian._outofcore.walk import LargeTrajectory
 from rawlsian._search.crossing import SearchEnd
@@ -78,6 +78,7 @@ class Rows(ABC):
         *,
         sample_weight: Any = None,
         max_distance: MaxDistance = "auto",
+        utility: Utility = "assigned",
         max_passes: int = MAX_PASSES,
         callback: Callback | None = None,
     ) -> Engine:

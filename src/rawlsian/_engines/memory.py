@@ -13,7 +13,7 @@ from rawlsian._core.assignment import Assignment
 from rawlsian._core.checks import check_weights
 from rawlsian._core.nearest import group_means, nearest
 from rawlsian._core.parameters import Seed, check_n_clusters
-from rawlsian._core.problem import MaxDistance, Problem
+from rawlsian._core.problem import MaxDistance, Problem, Utility
 from rawlsian._engines.engine import (
     AuditFigures,
     BootstrapSeed,
@@ -45,13 +45,16 @@ class ArrayRows(Rows):
         *,
         sample_weight: Any = None,
         max_distance: MaxDistance = "auto",
+        utility: Utility = "assigned",
         max_passes: int = MAX_PASSES,
         callback: Callback | None = None,
     ) -> InMemoryEngine:
         """Check groups and weights, and build the problem."""
         names, groups = encode_groups(sensitive_features, len(self.X))
         weights = check_weights(sample_weight, len(self.X))
-        problem = Problem.of_checked(self.X, names, groups, weights, max_distance)
+        problem = Problem.of_checked(
+            self.X, names, groups, weights, max_distance, utility
+        )
         own_weights = None if sample_weight is None else weights
         given = TrainingRows(self.given, None, sensitive_features, own_weights)
         return InMemoryEngine(problem, given, callback)

@@ -14,7 +14,7 @@ from rawlsian._core.parameters import (
     check_n_clusters,
     random_state_of,
 )
-from rawlsian._core.problem import MaxDistance, Problem
+from rawlsian._core.problem import MaxDistance, Problem, Utility
 from rawlsian._engines.engine import (
     AuditFigures,
     BootstrapSeed,
@@ -47,6 +47,7 @@ from rawlsian._search.fair_lloyd import FairRuns, Solutions
 from rawlsian.operators.batch import Batch
 from rawlsian.operators.proposals import Operator
 
+USE_ASSIGNED = "use utility='assigned', or RawlsianKMeans, whose centers are free"
 NO_BOUND = "use bound=None, or group_bound on a sample of the rows"
 
 
@@ -68,10 +69,13 @@ class BlockRows(Rows):
         *,
         sample_weight: Any = None,
         max_distance: MaxDistance = "auto",
+        utility: Utility = "assigned",
         max_passes: int = MAX_PASSES,
         callback: Callback | None = None,
     ) -> OutOfCoreEngine:
         """Check rows, groups and weights in one pass."""
+        if utility == "nearest":
+            raise needs_memory(self.blocks, "utility='nearest'", USE_ASSIGNED)
         large = OutOfCoreProblem.of(
             self.blocks, sensitive_features, sample_weight=sample_weight,
             max_distance=max_distance, max_passes=max_passes, callback=callback,

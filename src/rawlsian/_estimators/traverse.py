@@ -7,8 +7,9 @@ from typing import Any, overload
 
 from numpy.typing import ArrayLike
 
+from rawlsian._core.checks import check_utility
 from rawlsian._core.parameters import check_callback, check_max_iter
-from rawlsian._core.problem import MaxDistance
+from rawlsian._core.problem import MaxDistance, Utility
 from rawlsian._engines.opening import open_rows
 from rawlsian._outofcore.problem import MAX_PASSES
 from rawlsian._outofcore.walk import LEAST_PASSES, LargeTrajectory
@@ -25,6 +26,7 @@ def traverse(
     sensitive_features: Any,
     *,
     operator: str | Operator = ...,
+    utility: Utility = ...,
     sample_weight: Any = ...,
     max_distance: MaxDistance = ...,
     max_iter: int | None = ...,
@@ -40,6 +42,7 @@ def traverse(
     sensitive_features: Any,
     *,
     operator: str | Operator = ...,
+    utility: Utility = ...,
     sample_weight: Any = ...,
     max_distance: MaxDistance = ...,
     max_iter: int | None = ...,
@@ -54,6 +57,7 @@ def traverse(
     sensitive_features: Any,
     *,
     operator: str | Operator = "R1",
+    utility: Utility = "assigned",
     sample_weight: Any = None,
     max_distance: MaxDistance = "auto",
     max_iter: int | None = None,
@@ -82,10 +86,16 @@ def traverse(
         "R1+R2" whichever is better, "R2-exhaustive" any pair, "batch" many examples at
         once, "relocate" one cluster to another place; "rawls" combines these and
         reaches furthest.
+    utility : {"assigned", "nearest"}, default="assigned"
+        The mean that serves an example. "assigned": that of the cluster it is labeled
+        with. "nearest", the paper's wording: labels decide where the means are, and
+        everyone counts by the nearest mean, so nobody is held in a cluster that serves
+        them worse. It gains more, and the result to use is ``served_labels``, or the
+        nearest of ``cluster_centers``. It needs X in memory.
     sample_weight : array-like of shape (n_samples,), default=None
         A row of weight w counts as w people who move together.
     max_distance : "auto" or float, default="auto"
-        Utility is this less the squared distance to the cluster's mean. "auto" is
+        Utility is this less the squared distance to the mean. "auto" is
         the squared diagonal of the bounding box of X. It changes no decision.
     max_iter : int, default=None
         Limit on the number of operations.
@@ -112,12 +122,13 @@ def traverse(
     'no_operation'
     """
     operator = get_operator(operator)
+    check_utility(utility)
     check_max_iter(max_iter)
     check_callback(callback)
     rows = open_rows(X)
     rows.check_walk(operator, max_passes, LEAST_PASSES)
     engine = rows.with_groups(
         sensitive_features, sample_weight=sample_weight, max_distance=max_distance,
-        max_passes=max_passes, callback=callback,
+        utility=utility, max_passes=max_passes, callback=callback,
     )  # fmt: skip
     return engine.walk(labels, operator, max_iter)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from rawlsian._core import move_kernels
 from rawlsian._core.assignment import Assignment
-from rawlsian._core.problem import Problem
+from rawlsian._core.nearest import nearest
+from rawlsian._core.problem import Problem, Utility
 from rawlsian.operators.proposals import Moves, Operator, select
 
 # Relative to the variance. Rounding stays far below; above, the operator is wrong.
@@ -58,6 +59,12 @@ class Trajectory:
         the limit was reached; or the user pressed Ctrl-C.
     start_labels : ndarray of shape (n_samples,)
         Labels at the start.
+    utility : {"assigned", "nearest"}
+        The mean that serves an example: that of its cluster, or the nearest.
+    served_labels : ndarray of shape (n_samples,)
+        The cluster whose mean serves each example at the end, which is the one to use.
+        These are ``labels`` if utility is "assigned". If it is "nearest", ``labels``
+        only decide where the means are, and this is the cluster of the nearest mean.
     """
 
     groups: NDArray[Any]
@@ -68,6 +75,8 @@ class Trajectory:
     operations: list[Operation]
     stop_reason: StopReason
     start_labels: NDArray[np.int32]
+    utility: Utility
+    served_labels: NDArray[np.int32]
 
     def __repr__(self) -> str:
         return (
@@ -199,4 +208,13 @@ def _trajectory(
         operations=[operation for operation, _ in steps],
         stop_reason=stop_reason,
         start_labels=start_labels,
+        utility=problem.utility,
+        served_labels=_served(problem, end),
     )
+
+
+def _served(problem: Problem, end: Assignment) -> NDArray[np.int32]:
+    """Return the cluster whose mean serves each example, as ``predict`` finds it."""
+    if problem.utility == "assigned":
+        return end.labels
+    return nearest(problem.X, end.centers)[0]

@@ -1,0 +1,390 @@
+"""Costs of groups if the nearest mean serves each example."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rawlsian._core import cluster_sums, move_kernels, nearest_kernels, nearest_pairs
+from rawlsian._core.group_costs import MOVES_BEFORE_RECOMPUTE, Block, GroupCosts
+from rawlsian._core.problem import Problem
+
+# Products of boundary rows with all rows are kept for this many rows, and as long as
+# the table has no more than this many numbers (32 MB).
+MOST_BOUNDARY_ROWS = 64
+LARGEST_TABLE = 2**22
+
+# A row that half its margin keeps in its cell is within this many times the reach of
+# whole margins.
+REACH_OF_HALF = 5.0
+
+# Distances are rounded: rows this close to the boundary, relative to the largest
+# distance, are visited in any case.
+SLACK = 1e-7
+
+
+class Boundary(NamedTuple):
+    """Rows near a boundary of cells, whose cells a move may change.
+
+    ``rows`` and ``margins`` are lists, one for each cluster, that begin at ``starts``.
+    ``once`` has each row once, by its smallest margin, which is in ``least``.
+    ``products[slots[i]]`` holds the products of row i with all rows, for the first.
+    """
+
+    starts: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    margins: NDArray[np.float64]
+    once: NDArray[np.int64]
+    least: NDArray[np.float64]
+    slots: NDArray[np.int64]
+    products: NDArray[np.float64]
+
+
+class NearestCosts(GroupCosts):
+    """Costs as squared distances to the nearest mean. Labels only give the means.
+
+    ``counts`` and ``costs`` are those of cells: the cell of a cluster has the examples
+    to which its mean is nearest.
+    """
+
+    def __init__(
+        self, problem: Problem, labels: NDArray[np.int32], n_clusters: int
+    ) -> None:
+        super().__init__(problem, labels, n_clusters)
+        n_samples, n_groups = problem.n_samples, problem.n_groups
+        n_features = problem.X.shape[1]
+        # Sums of labels have one group; means follow from them.
+        self._one_group = np.zeros(n_samples, dtype=np.int32)
+        self._label_counts = np.zeros((n_clusters, 1))
+        self._label_sums = np.zeros((n_clusters, 1, n_features))
+        self._label_squares = np.zeros((n_clusters, 1))
+        self._mass, self._mean_norms = np.zeros(n_clusters), np.zeros(n_clusters)
+        self._mean_products = np.empty((n_clusters, 1, n_samples))
+        self._squared = np.empty((n_clusters, n_samples))
+        self._distances = np.empty((n_clusters, n_samples))
+        # Sums of cells.
+        self._cells = np.zeros(n_samples, dtype=np.int32)
+        self._cell_members = np.zeros(n_clusters, dtype=np.int64)
+        self.counts = np.zeros((n_clusters, n_groups))
+        self.costs = np.zeros((n_clusters, n_groups))
+        self.utilities = np.zeros(n_groups)
+        self._sums = np.zeros((n_clusters, n_groups, n_features))
+        self._squares = np.zeros((n_clusters, n_groups))
+        self._mean_dots = np.zeros((n_clusters, n_groups))
+        self._slack = SLACK * 2 * float(np.sqrt(problem.norms.max()))
+        self._is_moved = np.ones(n_clusters, dtype=np.bool_)
+        self._is_changed = np.ones(n_clusters, dtype=np.bool_)
+        self.recompute()
+
+    @property
+    def centers(self) -> NDArray[np.float64]:
+        """Means of the labels."""
+        centers: NDArray[np.float64] = self._label_sums[:, 0] / self._mass[:, None]
+        return centers + self.problem.shift
+
+    @property
+    def move_costs(self) -> NDArray[np.float64]:
+        """Change in each group's cost with single moves.
+
+        The entry of the cluster that an example is in is 0, or infinity if it may not
+        leave; the others hold the whole change.
+        """
+        self._ensure_move_costs()
+        return self._move_costs
+
+    def recompute(self) -> None:
+        """Recompute all sums from the labels, which removes accumulated rounding."""
+        problem = self.problem
+        cluster_sums.accumulate(
+            problem.X, problem.shift, problem.norms, problem.weights, self._one_group,
+            self.labels, self.members, self._label_counts, self._label_sums,
+            self._label_squares,
+        )  # fmt: skip
+        self._moves_since_recompute = 0
+        self._is_moved[:] = True
+        self._summarise_labels()
+        self._fill_products(self._label_sums, self._mean_products)
+        self._measure()
+        self._cells[:] = 0
+        rows, cells = nearest_kernels.changed_cells(self._squared, self._cells)
+        self._cells[rows] = cells
+        cluster_sums.accumulate(
+            problem.X, problem.shift, problem.norms, problem.weights, problem.groups,
+            self._cells, self._cell_members, self.counts, self._sums, self._squares,
+        )  # fmt: skip
+        self._is_changed[:] = True
+        self._summarise_cells()
+        if self._has_move_costs:
+            self._fill_products(self._sums, self._cell_products)
+            self._refresh_move_costs()
+
+    def move(
+        self, examples: NDArray[np.int64], targets: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Make the moves and update the sums of labels and cells."""
+        problem, sources = self.problem, np.empty_like(targets)
+        cluster_sums.reassign(
+            problem.X, problem.shift, problem.norms, problem.weights, self._one_group,
+            examples, targets, self.labels, self.members, self._label_counts,
+            self._label_sums, self._label_squares, self._is_moved, sources,
+        )  # fmt: skip
+        self._moves_since_recompute += len(examples)
+        if self._moves_since_recompute >= MOVES_BEFORE_RECOMPUTE:
+            self.recompute()
+            return sources
+        self._summarise_labels()
+        self._update_products(
+            self._one_group, (examples, sources, targets), self._label_sums,
+            self._mean_products,
+        )  # fmt: skip
+        self._measure()
+        self._update_cells()
+        return sources
+
+    def utilities_after(
+        self, examples: NDArray[np.int64], targets: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Compute the group utilities on a copy of the sums, row by row."""
+        problem = self.problem
+        counts, sums, squares, mass, mean_norms = (
+            array.copy()
+            for array in (
+                self._label_counts, self._label_sums, self._label_squares, self._mass,
+                self._mean_norms,
+            )
+        )  # fmt: skip
+        is_moved, utilities = self._is_moved.copy(), np.empty_like(self.utilities)
+        cluster_sums.reassign(
+            problem.X, problem.shift, problem.norms, problem.weights, self._one_group,
+            examples, targets, self.labels.copy(), self.members.copy(), counts, sums,
+            squares, is_moved, np.empty_like(targets),
+        )  # fmt: skip
+        _summarise_means(counts, sums, squares, is_moved, mass, mean_norms)
+        nearest_kernels.nearest_utilities(
+            problem.X, problem.shift, problem.norms, problem.weights, problem.groups,
+            sums, mass, mean_norms, is_moved, self._squared, problem.group_sizes,
+            problem.max_distance, utilities,
+        )  # fmt: skip
+        return utilities
+
+    def _pair_search(
+        self,
+        examples: NDArray[np.int64],
+        targets: NDArray[np.int64],
+        utilities: NDArray[np.float64],
+    ) -> Callable[[int, int], Block]:
+        """Return the search of ``pairs``."""
+        problem = self.problem
+        state = self._state_of_pairs(self._boundary(2.0))
+
+        def search(start: int, stop: int) -> Block:
+            pairs, after = nearest_pairs.pair_moves(
+                *state, utilities, problem.group_sizes, problem.tolerance, examples,
+                targets, start, stop,
+            )  # fmt: skip
+            return pairs, after
+
+        return search
+
+    def _pairing_costs(
+        self, examples: NDArray[np.int64], targets: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return costs and savings, and keep what ``_promising_search`` needs."""
+        self._ensure_move_costs()
+        problem = self.problem
+        near = self._boundary(2.0)
+        halved = self._savings_by_half()
+        costs, saved, halves, extra = np.empty((4, len(examples)))
+        nearest_pairs.pairing_costs(
+            problem.weights, self.labels, self.members, self._mass, self._mean_norms,
+            self.counts, self._mean_dots, self._sums, self._plain, self._shifts,
+            self._distances, near.once, halved, examples, targets, costs, saved, halves,
+            extra,
+        )  # fmt: skip
+        self._pairing = near, halves, extra
+        return costs, saved
+
+    def _promising_search(
+        self,
+        examples: NDArray[np.int64],
+        targets: NDArray[np.int64],
+        costs: NDArray[np.float64],
+        saved: NDArray[np.float64],
+        order: NDArray[np.intp],
+        limit: float,
+    ) -> Callable[[NDArray[np.intp]], Block]:
+        """Return the search of ``promising_pairs``."""
+        problem = self.problem
+        near, halves, extra = self._pairing
+        state = self._state_of_pairs(near)
+
+        def search(places: NDArray[np.intp]) -> Block:
+            pairs, after = nearest_pairs.promising_pairs(
+                *state, self.utilities, problem.group_sizes, problem.tolerance,
+                examples, targets, costs, saved, halves, extra, order, limit, places,
+            )  # fmt: skip
+            return pairs, after
+
+        return search
+
+    def _savings_by_half(self) -> NDArray[np.float64]:
+        """Return minus the savings of single moves if all margins were half as wide."""
+        problem, near = self.problem, self._boundary(REACH_OF_HALF)
+        halved = np.zeros_like(self._move_costs)
+        self._for_rows(
+            nearest_kernels.correct_all, problem.X, problem.shift, problem.weights,
+            problem.groups, self.labels, self._mass, self._mean_norms,
+            self._mean_products, self._squared, self._cells, self._factors,
+            self._shifts, near.once, near.least, near.slots, near.products,
+            self._slack, 0.5, REACH_OF_HALF, halved,
+        )  # fmt: skip
+        return halved
+
+    def _state_of_pairs(self, near: Boundary) -> tuple[object, ...]:
+        """Return the arguments that the searches of pairs share."""
+        self._ensure_move_costs()
+        problem = self.problem
+        return (
+            problem.X, problem.shift, problem.weights, problem.groups, self.labels,
+            self.members, self._mass, self._mean_norms, self._mean_products,
+            self._squared, self.counts, self._mean_dots, self._cell_products,
+            self._plain, self._shifts, self._cells, near.starts, near.rows,
+            near.margins, near.slots, near.products, self._slack,
+        )  # fmt: skip
+
+    def _summarise_labels(self) -> None:
+        """Update the means of clusters whose members changed."""
+        _summarise_means(
+            self._label_counts, self._label_sums, self._label_squares, self._is_moved,
+            self._mass, self._mean_norms,
+        )  # fmt: skip
+
+    def _measure(self) -> None:
+        """Compute the distances of all rows to the means that moved."""
+        self._for_rows(
+            nearest_kernels.measure, self.problem.norms, self._mean_products,
+            self._mass, self._mean_norms, self._is_moved, self._squared,
+            self._distances,
+        )  # fmt: skip
+
+    def _update_cells(self) -> None:
+        """Move rows to the cells of their nearest means, and update the costs."""
+        problem = self.problem
+        rows, cells = nearest_kernels.changed_cells(self._squared, self._cells)
+        sources = np.empty_like(cells)
+        cluster_sums.reassign(
+            problem.X, problem.shift, problem.norms, problem.weights, problem.groups,
+            rows, cells, self._cells, self._cell_members, self.counts, self._sums,
+            self._squares, self._is_changed, sources,
+        )  # fmt: skip
+        self._moves_since_recompute += len(rows)
+        self._is_changed |= self._is_moved
+        self._summarise_cells()
+        if self._has_move_costs:
+            self._update_products(
+                problem.groups, (rows, sources, cells), self._sums, self._cell_products
+            )
+            self._refresh_move_costs()
+
+    def _summarise_cells(self) -> None:
+        """Update the costs of cells after sums or means changed."""
+        nearest_kernels.summarise_cells(
+            self._label_sums, self._mass, self._mean_norms, self.counts, self._sums,
+            self._squares, self.problem.group_sizes, self.problem.max_distance,
+            self._is_changed, self._mean_dots, self.costs, self.utilities,
+        )  # fmt: skip
+
+    def _ensure_move_costs(self) -> None:
+        """Allocate and fill products and move costs, at their first use."""
+        if self._has_move_costs:
+            return
+        n_groups, n_samples = self.problem.n_groups, self.problem.n_samples
+        self._cell_products = np.empty((self.n_clusters, n_groups, n_samples))
+        self._plain = np.empty((self.n_clusters, n_groups + 1, n_samples))
+        self._factors = np.empty((self.n_clusters, n_samples))
+        self._shifts = np.empty((self.n_clusters, n_samples))
+        self._move_costs = np.empty((self.n_clusters, n_groups + 1, n_samples))
+        self._has_move_costs = True
+        self._fill_products(self._sums, self._cell_products)
+        self._is_changed[:] = True
+        self._refresh_move_costs()
+
+    def _fill_products(
+        self, sums: NDArray[np.float64], products: NDArray[np.float64]
+    ) -> None:
+        """Compute all products of rows with these sums."""
+        X, shift = self.problem.X, self.problem.shift
+        self._for_rows(move_kernels.fill_products, X, shift, sums, products)
+
+    def _update_products(
+        self,
+        groups: NDArray[np.int32],
+        moved: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
+        sums: NDArray[np.float64],
+        products: NDArray[np.float64],
+    ) -> None:
+        """Update products after rows moved; recompute them if that is cheaper."""
+        if len(moved[0]) > products.shape[0] * products.shape[1]:
+            self._fill_products(sums, products)
+        elif len(moved[0]) > 0:
+            problem = self.problem
+            self._for_rows(
+                move_kernels.update_products, problem.X, problem.columns,
+                problem.shift, problem.weights, groups, *moved, products,
+            )  # fmt: skip
+
+    def _refresh_move_costs(self) -> None:
+        """Recompute plain costs of the changed clusters, and all move costs."""
+        problem = self.problem
+        self._for_rows(
+            nearest_kernels.fill_plain_costs, problem.weights, self.labels,
+            self.members, self._mass, self._mean_norms, self._mean_products,
+            self._squared, self._distances, self.counts, self._mean_dots,
+            self._cell_products, self._is_changed, self._plain, self._factors,
+            self._shifts,
+        )  # fmt: skip
+        near = self._boundary(1.0)
+        self._for_rows(
+            nearest_kernels.fill_move_costs, problem.X, problem.shift, problem.weights,
+            problem.groups, self.labels, self.members, self._mass, self._mean_norms,
+            self._mean_products, self._squared, self._cells, self._plain, self._factors,
+            self._shifts, near.once, near.least, near.slots, near.products, self._slack,
+            self._move_costs,
+        )  # fmt: skip
+
+    def _boundary(self, factor: float) -> Boundary:
+        """List the rows whose cells can change, within ``factor`` times the shifts."""
+        self._ensure_move_costs()
+        problem = self.problem
+        most = min(MOST_BOUNDARY_ROWS, LARGEST_TABLE // problem.n_samples)
+        starts, rows, margins = nearest_kernels.boundary(
+            self._distances, self._cells, self._shifts, self._slack, factor
+        )
+        once, least, slots = nearest_kernels.listed_once(
+            rows, margins, problem.n_samples, most
+        )
+        products = np.empty((min(len(once), most), problem.n_samples))
+        self._for_rows(
+            move_kernels.fill_row_products, problem.X, problem.columns, problem.shift,
+            once[:most], products,
+        )  # fmt: skip
+        return Boundary(starts, rows, margins, once, least, slots, products)
+
+
+def _summarise_means(
+    counts: NDArray[np.float64],
+    sums: NDArray[np.float64],
+    squares: NDArray[np.float64],
+    is_moved: NDArray[np.bool_],
+    mass: NDArray[np.float64],
+    mean_norms: NDArray[np.float64],
+) -> None:
+    """Compute mass and squared norms of the means that moved, in place."""
+    unused = np.empty_like(counts)
+    cluster_sums.summarise(
+        counts, sums, squares, np.ones(1), 0.0, is_moved, mass, mean_norms, unused,
+        unused, np.empty(1),
+    )  # fmt: skip
