@@ -119,7 +119,7 @@ def run_study(
     Examples
     --------
     >>> from rawlsian import StudyConfig, run_study
-    >>> results = run_study(StudyConfig(runs=50, samples=1))
+    >>> results = run_study(StudyConfig(runs=50, samples=1, clusters=2))
     >>> results["dataset"]["rows"]
     30718
     """
