@@ -7,7 +7,6 @@ import errno
 import io
 import json
 import os
-import resource
 import subprocess
 import sys
 import threading
@@ -69,6 +68,58 @@ def people_fit(tmp_path_factory):
     )  # fmt: skip
     labels = [int(row["cluster"]) for row in rows_of(folder / "labels.csv")]
     return json.loads(done.stdout), labels
+
+
+# Run each command in a process of its own, forked from one that has imported what takes
+# seconds to import. Standard error is a pipe: the limit is one for files.
+FORKS = """
+import json, os, resource, sys
+from rawlsian.__main__ import main
+from rawlsian.cli import app
+from rawlsian._tables import run
+
+told = []
+for arguments, out, limit in json.loads(sys.argv[1]):
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.dup2(os.open(out, os.O_WRONLY), 1)
+        os.dup2(writing, 2)
+        if limit:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+        sys.argv = ["rawlsian", *arguments]
+        main()
+    os.close(writing)
+    with open(reading) as errors:
+        told.append((errors.read(), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])))
+print(json.dumps(told))
+"""
+
+
+@pytest.fixture(scope="module")
+def without_room(tmp_path_factory):
+    """Run commands whose output has no room; return stderr and exit code of each.
+
+    Two print an audit, as text and as JSON, and one may write 200 bytes to a file.
+    """
+    folder = tmp_path_factory.mktemp("limited")
+    table, model = few_people(folder), folder / "m.json"
+    # Not fit, for which numba could not cache what it compiles.
+    assert rawlsian("fit", table, *FIT, "--save", model).exit_code == 0
+    audit = ["audit", PEOPLE, "--sensitive", "sex", "--labels", "segment"]
+    predict = ["predict", model, table, "--out", folder / "labels.csv"]
+    jobs = [
+        (audit, "/dev/full", None),
+        ([*audit, "--json"], "/dev/full", None),
+        (predict, "/dev/null", 200),
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", FORKS, json.dumps(jobs, default=str)],
+        capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONUNBUFFERED": ""},
+    )  # fmt: skip
+    text, as_json, limited = json.loads(done.stdout)
+    return {"text": text, "json": as_json, "limited": limited, "folder": folder}
 
 
 FIT = ("--sensitive", "sex", "--clusters", "2")
@@ -614,28 +665,15 @@ def test_a_full_disk_leaves_the_old_file_and_no_part_of_the_new(tmp_path, monkey
     ]
 
 
-def test_a_limit_on_file_sizes_leaves_no_part_of_a_file(tmp_path):
+def test_a_limit_on_file_sizes_leaves_no_part_of_a_file(without_room):
     """The same for real, in a process that may write 200 bytes to a file."""
+    error, code = without_room["limited"]
 
-    def limit():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))
-
-    table = few_people(tmp_path)
-    # Not fit, for which numba could not cache what it compiles.
-    command = [
-        sys.executable, "-m", "rawlsian", "predict", tmp_path / "m.json", table,
-        "--out", tmp_path / "labels.csv",
-    ]  # fmt: skip
-    fit(tmp_path, table, "--save", tmp_path / "m.json", "--force")
-    (tmp_path / "labels.csv").unlink()
-    done = subprocess.run(
-        command, preexec_fn=limit, capture_output=True, text=True, check=False
-    )
-
-    assert done.returncode == 1, done.stderr
-    assert "could not be written" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["m.json", "table.csv"]
+    assert code == 1, error
+    assert "could not be written" in error
+    assert "Traceback" not in error
+    written = sorted(path.name for path in without_room["folder"].iterdir())
+    assert written == ["m.json", "table.csv"]
 
 
 @pytest.mark.parametrize(
@@ -918,19 +956,13 @@ def test_too_little_memory_is_told(tmp_path, monkeypatch):
     fails(fit(tmp_path, few_people(tmp_path)), 1, "not enough memory")
 
 
-@pytest.mark.parametrize("options", [[], ["--json"]])
-def test_output_that_cannot_be_printed_is_one_line(tmp_path, options):
-    command = [sys.executable, "-m", "rawlsian", "audit", PEOPLE, *options]
-    with open("/dev/full", "w") as full:
-        done = subprocess.run(
-            [*command, "--sensitive", "sex", "--labels", "segment"],
-            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
-            env={**os.environ, "PYTHONUNBUFFERED": ""},
-        )  # fmt: skip
+@pytest.mark.parametrize("kind", ["text", "json"])
+def test_output_that_cannot_be_printed_is_one_line(without_room, kind):
+    error, code = without_room[kind]
 
-    assert done.returncode == 1
-    assert "No space left on device" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert code == 1
+    assert "No space left on device" in error
+    assert "Traceback" not in error
 
 
 def test_labels_that_name_rows_are_told(tmp_path):
