@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import fcntl
 import os
 
 import pytest
 import sklearn.cluster  # noqa: F401  (so that its libraries are among those limited)
+import vl_convert
 from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
@@ -41,3 +43,27 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture(scope="session")
 def golden():
     return Golden()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def bundle_made_once(tmp_path_factory):
+    """Let one of the processes of pytest-xdist make the bundle that is in all pages.
+
+    Each would work two seconds for the same text.
+    """
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        yield
+        return
+    place = tmp_path_factory.getbasetemp().parent  # which all of them have in common
+    make, file = vl_convert.javascript_bundle, place / "bundle.js"
+
+    def once(*arguments):
+        with open(place / "bundle.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not file.exists():
+                file.write_text(make(*arguments), encoding="utf-8")
+        return file.read_text(encoding="utf-8")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(vl_convert, "javascript_bundle", once)
+        yield
