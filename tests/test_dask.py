@@ -23,11 +23,14 @@ from rawlsian import (
     audit,
     kmeans_restarts,
     open_blocks,
+    run_study,
     traverse,
 )
 from rawlsian._rows import dask as rawlsian_dask
+from rawlsian.study import beyond
 from support.clusters import worker_processes
 from support.people import people
+from support.study import SMALLEST, small_samples, without_seconds
 
 # A connection that is closed while a worker is killed, and ports that are taken.
 pytestmark = [
@@ -367,3 +370,12 @@ def test_restarts_run_on_the_workers_of_a_client(client):
     assert (there.utilities == here.utilities).all()
     assert (there.n_iter == here.n_iter).all()
     assert (there.labels(5) == here.labels(5)).all()
+
+
+def test_samples_of_a_study_run_on_the_workers_of_a_client(client):
+    with small_samples():
+        here = run_study(SMALLEST)
+        client.run(setattr, beyond, "PROVED_ROWS", beyond.PROVED_ROWS)  # small here
+        with joblib.parallel_config(backend="dask"):
+            there = run_study(SMALLEST)
+    assert without_seconds(there) == without_seconds(here)

@@ -9,11 +9,9 @@ import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-import joblib
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from distributed import Client
 from hypothesis import assume, given, settings
 from typer.testing import CliRunner
 
@@ -29,33 +27,26 @@ from rawlsian.__main__ import main
 from rawlsian.cli import app
 from rawlsian.operators.r1_r2 import admitted_pairs, admitted_singles
 from rawlsian.study import (
-    beyond as _beyond,
     claims as _claims,
-    data as _data,
     figures as _figures,
     report as _report,
     stages as _stages,
 )
 from support.cases import NICE, cases, make_case
-from support.clusters import worker_processes
+from support.study import SMALLEST, small_samples, without_seconds
 
 ROOT = Path(__file__).parent.parent
-SMALLEST = StudyConfig(runs=1, samples=1, clusters=2)
 QUICK = ["study", "--runs", "300", "--samples", "2"]
 
 
 @pytest.fixture(scope="module", autouse=True)
-def small_samples():
-    """Draw samples of 250 people; the doctest of ``run_study`` draws 1,000."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_data, "EXAMPLES_A_CLASS", 125)
-        patch.setattr(_data, "MINORITY_IN_SAMPLE", 67)
-        patch.setattr(_beyond, "PROVED_ROWS", 75)
+def of_small_samples():
+    with small_samples():
         yield
 
 
 @pytest.fixture(scope="module")
-def quick(tmp_path_factory, small_samples):
+def quick(tmp_path_factory, of_small_samples):
     """Run a small study by the command; return its folder and its output."""
     folder = tmp_path_factory.mktemp("study")
     done = CliRunner().invoke(app, [*QUICK, "--out", str(folder)])
@@ -66,14 +57,6 @@ def quick(tmp_path_factory, small_samples):
 @pytest.fixture(scope="module")
 def results(quick):
     return json.loads((quick[0] / "results.json").read_text())
-
-
-def without_seconds(value):
-    if isinstance(value, dict):
-        return {k: without_seconds(v) for k, v in value.items() if k != "seconds"}
-    if isinstance(value, list):
-        return [without_seconds(v) for v in value]
-    return value
 
 
 # --- Files of the command ---
@@ -302,38 +285,16 @@ def test_ctrl_c_is_told_in_one_line(tmp_path, monkeypatch):
     assert json.loads((tmp_path / "results.json").read_text())["dataset"]
 
 
-@pytest.fixture(scope="module")
-def smallest(tmp_path_factory, small_samples):
-    """The folder of a single run on a single sample, and its results."""
-    folder = tmp_path_factory.mktemp("smallest")
-    return folder, run_study(SMALLEST, folder)
-
-
-def test_where_the_filter_lets_no_run_through_it_goes_on_without(smallest):
-    folder, results = smallest
+def test_where_the_filter_lets_no_run_through_it_goes_on_without(tmp_path):
+    results = run_study(SMALLEST, tmp_path)
 
     assert results["existence"]["lag_runs"] == 0  # Male is the LAG
     assert results["existence"]["filter"] == "unfiltered"
     assert results["samples"]["rows"][0]["filtered"] is None
     assert len(results["traversals"]) == 4
-    assert "filter lets nothing through" in (folder / "report.md").read_text()
-    assert len(list((folder / "figures").iterdir())) == 12
+    assert "filter lets nothing through" in (tmp_path / "report.md").read_text()
+    assert len(list((tmp_path / "figures").iterdir())) == 12
     assert results["beyond"]["rows"][0]["start"] == "unfiltered"
-
-
-# A connection that is closed, and ports that are taken.
-@pytest.mark.filterwarnings("ignore:Port .* is already in use")
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
-def test_samples_run_on_the_workers_of_a_dask_client(smallest):
-    with (
-        worker_processes() as cluster,
-        Client(cluster) as client,
-        joblib.parallel_config(backend="dask"),
-    ):
-        client.run(setattr, _beyond, "PROVED_ROWS", _beyond.PROVED_ROWS)  # patched here
-        there = run_study(SMALLEST)
-
-    assert without_seconds(there) == without_seconds(smallest[1])
 
 
 # --- Wrong use ---
