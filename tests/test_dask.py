@@ -38,7 +38,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 
-N_ROWS = 1500
+N_ROWS = 900
 FEW = {"n_init": 2, "n_crossings": 0, "random_state": 0}
 
 
