@@ -91,12 +91,16 @@ def open_page(browser, tmp_path):
         context.close()
 
 
-@pytest.fixture(scope="module")
-def only_page(browser, tmp_path_factory):
+def opened_once(browser, tmp_path_factory, page):
     file = tmp_path_factory.mktemp("page") / "page.html"
-    file.write_text(page_html(make_page()), encoding="utf-8")
+    file.write_text(page_html(page), encoding="utf-8")
     with browser.new_context() as context:
         yield Opened(context.new_page(), file.as_uri())
+
+
+@pytest.fixture(scope="module")
+def only_page(browser, tmp_path_factory):
+    yield from opened_once(browser, tmp_path_factory, make_page())
 
 
 @pytest.fixture
@@ -108,6 +112,19 @@ def opened(only_page):
     tab.check("text=Step by step")
     tab.press("#slider", "End")
     return only_page
+
+
+def page_of_many():
+    """Return a page of three groups and many clusters, whose rows have no names."""
+    return make_page(
+        n_groups=3, n_clusters=20, n_rows=200, row_names=None,
+        row_numbers=np.arange(200) * 2 + 5,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def many(browser, tmp_path_factory):
+    yield from opened_once(browser, tmp_path_factory, page_of_many())
 
 
 def test_opens_from_disk_without_complaint(opened):
@@ -247,17 +264,6 @@ def test_the_download_has_every_label_in_order(opened):
     assert rows[1:] == expected
 
 
-def test_the_download_of_another_way_has_its_labels(open_page):
-    page = make_page(row_names=None, row_numbers=np.arange(60) * 2 + 5)
-    opened = open_page(page)
-
-    opened.tab.check("text=The trade-off")
-    rows = list(csv.reader(io.StringIO(opened.download())))
-
-    expected = [[str(2 * i + 5), str(k)] for i, k in enumerate(page.ways[1].labels[-1])]
-    assert rows[1:] == expected
-
-
 def test_no_cell_of_the_download_is_a_formula_and_none_of_the_file(open_page):
     names = (
         "=cmd|' /C calc'!A0",
@@ -350,11 +356,24 @@ def test_print_has_no_controls_and_black_text(opened):
     assert luminance(opened, "body", "color") == 0
 
 
-def test_three_groups_have_two_panels(open_page):
-    opened = open_page(make_page(n_groups=3))
+def test_three_groups_have_two_panels(many):
+    assert many.tab.locator("#panels svg").count() == 2
+    assert many.complaints == []
 
-    assert opened.tab.locator("#panels svg").count() == 2
-    assert opened.complaints == []
+
+def test_many_clusters_show_the_largest_flows(many):
+    assert "The table has the largest flows." in many.text("#moved-text")
+    assert many.tab.locator("#moved-table tbody tr").count() <= 20
+
+
+def test_the_download_of_another_way_has_its_labels(many):
+    labels = page_of_many().ways[1].labels[-1]
+
+    many.tab.check("text=The trade-off")
+    rows = list(csv.reader(io.StringIO(many.download())))
+    many.tab.check("text=Step by step")
+
+    assert rows[1:] == [[str(2 * i + 5), str(k)] for i, k in enumerate(labels)]
 
 
 def test_one_group_has_no_plane(open_page):
@@ -373,13 +392,6 @@ def test_one_clustering_has_no_slider_and_nothing_to_compare(open_page):
     assert opened.text("#groups-table thead").split() == ["Group", "People", "Utility"]
     assert opened.text("#status").startswith("This clustering: lowest utility")
     assert opened.complaints == []
-
-
-def test_many_clusters_show_the_largest_flows(open_page):
-    opened = open_page(make_page(n_clusters=20, n_rows=200))
-
-    assert "The table has the largest flows." in opened.text("#moved-text")
-    assert opened.tab.locator("#moved-table tbody tr").count() <= 20
 
 
 def test_labels_that_are_not_carried_cannot_be_downloaded(open_page, monkeypatch):
