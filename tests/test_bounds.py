@@ -170,10 +170,15 @@ def test_triangle_inequalities_make_the_bound_tighter():
     assert cost - with_them < 0.5 * (cost - without)
 
 
-def test_on_adult_the_proved_bound_is_close(golden):
-    fitted = RawlsianKMeans(5, random_state=0)
-    cost = fitted.fit(golden.X, sensitive_features=golden.sex).group_costs_.max()
-    steps = []
+@pytest.fixture(scope="module")
+def fitted(golden):
+    """Return the best clusters known of the golden sample."""
+    estimator = RawlsianKMeans(5, max_distance=8.0, random_state=0)
+    return estimator.fit(golden.X, sensitive_features=golden.sex)
+
+
+def test_on_adult_the_proved_bound_is_close(golden, fitted):
+    cost, steps = fitted.group_costs_.max(), []
 
     bound = proved_bound(
         golden.X, golden.sex, n_clusters=5, group_weights=fitted.group_weights_,
@@ -186,9 +191,8 @@ def test_on_adult_the_proved_bound_is_close(golden):
     assert [step.n_iter for step in steps] == [10, 20]
 
 
-def test_merged_rows_still_give_a_bound(golden):
-    fitted = RawlsianKMeans(5, random_state=0)
-    cost = fitted.fit(golden.X, sensitive_features=golden.sex).group_costs_.max()
+def test_merged_rows_still_give_a_bound(golden, fitted):
+    cost = fitted.group_costs_.max()
     options = {"group_weights": fitted.group_weights_, "max_rows": 200}
 
     merged = proved_bound(golden.X, golden.sex, n_clusters=5, random_state=0, **options)
@@ -259,12 +263,10 @@ def test_ctrl_c_leaves_no_group_bound_from_half_a_search(ctrl_c_in_the_search):
         group_bound(case.X, case.groups, n_clusters=3, random_state=0)
 
 
-def test_no_group_is_served_better_than_the_group_bound_says(golden):
+def test_no_group_is_served_better_than_the_group_bound_says(golden, fitted):
     bound = group_bound(
         golden.X, golden.sex, n_clusters=5, max_distance=8.0, random_state=0
     )
-    fitted = RawlsianKMeans(5, max_distance=8.0, random_state=0)
-    fitted.fit(golden.X, sensitive_features=golden.sex)
 
     assert not bound.is_proved
     assert fitted.group_utilities_.min() <= bound.utility
