@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 
 import pytest
@@ -28,10 +29,21 @@ settings.load_profile("rawlsian")
 # process of two waits for the other at the end. run.py has the doctest of run_study.
 LONGEST = (
     "test_dask.py", "test_study.py", "test_tables_cli.py", "test_parts_cli.py",
-    "test_browser.py", "test_kmeans.py", "test_traverse.py", "test_bounds.py",
-    "test_table_api.py", "test_operators.py", "test_page.py", "test_postprocessor.py",
-    "run.py", "test_large.py", "test_package.py", "test_assignment.py",
+    "test_kmeans.py", "test_traverse.py", "test_browser.py", "test_large.py",
+    "test_page.py", "test_bounds.py", "test_operators.py", "test_package.py",
+    "test_blocks.py", "test_assignment.py", "test_many_moves.py", "run.py",
+    "test_docs.py", "test_gap.py", "test_table_api.py", "test_postprocessor.py",
 )  # fmt: skip
+
+# All test modules and what they import are some hundred thousand objects, which last:
+# looking through them for garbage took a twentieth of the time.
+gc.set_threshold(50_000, 20, 100)
+
+
+def pytest_collection_finish():
+    """Leave what is imported out of the search for garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items):
