@@ -8,10 +8,10 @@ from hypothesis import given, settings, strategies as st
 
 from rawlsian._core import group_costs as _group_costs, problem as _problem
 from rawlsian._core.assignment import Assignment
-from support.cases import cases, make_case, spread
+from support.cases import UTILITIES, cases, make_case, spread
 
 
-@given(case=cases())
+@given(case=cases(utilities=UTILITIES))
 def test_utilities_are_those_of_the_definition(case):
     expected = case.reference.utilities(case.labels)
 
@@ -19,7 +19,7 @@ def test_utilities_are_those_of_the_definition(case):
     assert case.assignment.overall == pytest.approx(case.reference.overall(expected))
 
 
-@given(case=cases())
+@given(case=cases(utilities=UTILITIES))
 def test_centers_are_the_means_of_the_members(case):
     expected = [
         np.average(case.X[rows], axis=0, weights=case.weights[rows])
@@ -29,7 +29,7 @@ def test_centers_are_the_means_of_the_members(case):
     assert case.assignment.centers == pytest.approx(np.array(expected), abs=1e-9)
 
 
-@given(case=cases(weights=("counts",)))
+@given(case=cases(utilities=UTILITIES, weights=("counts",)))
 def test_a_row_of_weight_w_counts_as_w_rows(case):
     repeat = case.weights.astype(int)
     repeated = case._replace(
@@ -44,8 +44,8 @@ def test_a_row_of_weight_w_counts_as_w_rows(case):
     )
 
 
-@settings(max_examples=120)
-@given(case=cases())
+@settings(max_examples=300)
+@given(case=cases(utilities=UTILITIES, n=(2, 12)))
 def test_move_costs_are_what_moving_one_row_changes(case):
     assignment, reference = case.assignment, case.reference
     now = reference.utilities(case.labels)
@@ -76,8 +76,12 @@ def _random_moves(rng, assignment, n_moves):
     return (examples, targets) if heads.all() else None
 
 
-@settings(max_examples=120)
-@given(case=cases(n=(4, 12)), seed=st.integers(0, 2**32 - 1), n_moves=st.integers(1, 9))
+@settings(max_examples=200)
+@given(
+    case=cases(utilities=UTILITIES, n=(4, 12)),
+    seed=st.integers(0, 2**32 - 1),
+    n_moves=st.integers(1, 9),
+)
 def test_apply_agrees_with_starting_afresh(case, seed, n_moves):
     assignment, rng = case.assignment, np.random.default_rng(seed)
     assert assignment.move_costs is not None  # built before the moves, updated by them
@@ -90,8 +94,9 @@ def test_apply_agrees_with_starting_afresh(case, seed, n_moves):
     fresh = Assignment(case.problem, assignment.labels)
     scale = spread(case)
     assert assignment.utilities == pytest.approx(fresh.utilities, abs=1e-9)
-    assert assignment.counts == pytest.approx(fresh.counts, abs=1e-9)
-    assert assignment.costs == pytest.approx(fresh.costs, abs=1e-9 * scale)
+    if case.utility == "assigned":  # a row may be as near to two means
+        assert assignment.counts == pytest.approx(fresh.counts, abs=1e-9)
+        assert assignment.costs == pytest.approx(fresh.costs, abs=1e-9 * scale)
     for c in range(assignment.n_clusters):
         assert assignment.move_costs[c] == pytest.approx(
             fresh.move_costs[c], abs=1e-9 * scale
@@ -112,9 +117,16 @@ def test_move_costs_have_the_same_bits_with_and_without_a_transposed_copy(monkey
     assert np.array_equal(expected.move_costs, other.move_costs)
 
 
-@pytest.mark.parametrize("rows", ["continuous", "far"])
-def test_drift_stays_below_1e_9_over_100_000_moves(monkeypatch, rows):
-    case = make_case(5, 200, 4, 3, rows=rows, weights="floats")
+@pytest.mark.parametrize(
+    ("rows", "utility", "n_moves"),
+    [
+        ("continuous", "assigned", 100_000),
+        ("far", "assigned", 100_000),
+        ("far", "nearest", 10_000),
+    ],
+)
+def test_drift_stays_below_1e_9_over_many_moves(monkeypatch, rows, utility, n_moves):
+    case = make_case(5, 200, 4, 3, rows=rows, weights="floats", utility=utility)
     assignment, rng = case.assignment, np.random.default_rng(0)
     assert assignment.move_costs is not None  # move costs are updated too
     recomputed = []
@@ -123,7 +135,7 @@ def test_drift_stays_below_1e_9_over_100_000_moves(monkeypatch, rows):
     monkeypatch.setattr(costs, "recompute", lambda: (recomputed.append(1), recompute()))
     worst = 0.0
 
-    for move in range(100_000):
+    for move in range(n_moves):
         i = int(rng.integers(200))
         if assignment.members[assignment.labels[i]] > 1:
             assignment.apply([i], [int(rng.integers(4))])
@@ -137,7 +149,7 @@ def test_drift_stays_below_1e_9_over_100_000_moves(monkeypatch, rows):
             )
 
     assert worst < 1e-9
-    assert len(recomputed) >= 90_000 // _group_costs.MOVES_BEFORE_RECOMPUTE
+    assert len(recomputed) >= 0.8 * n_moves // _group_costs.MOVES_BEFORE_RECOMPUTE
 
 
 @pytest.mark.parametrize(
@@ -174,11 +186,11 @@ def test_the_only_member_may_leave_if_another_enters_at_once():
 
 def test_the_callers_arrays_are_not_changed():
     case = make_case(0, 20, 3, 2)
-    kept = [array.copy() for array in case]
+    kept = [array.copy() for array in case[:4]]
 
     case.assignment.apply([1], [2])
 
-    assert all(map(np.array_equal, case, kept))
+    assert all(map(np.array_equal, case[:4], kept))
 
 
 def test_x_is_not_copied_when_it_is_float64_and_c_ordered():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 
 from rawlsian import (
     R1,
@@ -20,7 +20,7 @@ from rawlsian import (
 )
 from rawlsian._search.fair_lloyd import FairRuns
 from rawlsian._search.partitions import best_partitions, improved
-from support.cases import NICE, cases, make_case
+from support.cases import NICE, UTILITIES, cases, make_case
 
 
 def the_proposal(operator, assignment):
@@ -43,7 +43,7 @@ def start_of(golden):
 
 
 @settings(max_examples=100)
-@given(case=cases(n=(3, 12)))
+@given(case=cases(utilities=UTILITIES, n=(3, 12)))
 def test_utilities_after_moves_are_those_of_applying_them(case):
     rng = np.random.default_rng(0)
     examples = rng.permutation(len(case.X))[: len(case.X) // 2]
@@ -82,6 +82,8 @@ def slow_batch(case):
             continue
         has_loser = loss > reference.tolerance * sizes.sum()
         rate = gain / loss if has_loser else np.inf
+        # Under "nearest", which of two clusters is entered often makes no difference.
+        assume(i not in best or abs(gain - best[i][1]) > 1e-9)
         if i not in best or (rate, gain) > best[i][:2]:
             best[i] = (rate, gain, c, after - now)
     order = sorted(best, key=lambda i: (-best[i][0], -best[i][1]))
@@ -104,7 +106,11 @@ def slow_batch(case):
 
 
 @settings(max_examples=100)
-@given(case=cases(rows=NICE, n=(2, 14), weights=("ones", "floats", "zeros")))
+@given(
+    case=cases(
+        utilities=UTILITIES, rows=NICE, n=(2, 14), weights=("ones", "floats", "zeros")
+    )
+)
 def test_a_batch_is_the_largest_by_exchange_rate_that_holds_up(case):
     expected = slow_batch(case)
 
@@ -121,9 +127,9 @@ def test_a_batch_is_the_largest_by_exchange_rate_that_holds_up(case):
 
 
 @settings(max_examples=60)
-@given(case=cases(n=(2, 30)))
+@given(case=cases(utilities=UTILITIES, n=(2, 30)))
 def test_batch_ends_only_where_r1_would(case):
-    options = {"sample_weight": case.weights, "max_distance": 10.0}
+    options = {"sample_weight": case.weights, "utility": case.utility}
     end = traverse(case.X, case.labels, case.groups, operator="batch", **options)
 
     further = traverse(case.X, end.labels, case.groups, operator="R1", **options)
@@ -233,7 +239,7 @@ def test_partitions_have_no_empty_cluster_and_are_not_repeated():
 
 
 @settings(max_examples=40)
-@given(case=cases(n=(2, 20)))
+@given(case=cases(utilities=UTILITIES, n=(2, 20)))
 def test_relocate_proposes_what_its_moves_lead_to(case):
     assignment = case.assignment
 
@@ -353,9 +359,13 @@ def test_composed_operators_say_what_they_are_made_of():
 
 
 @settings(max_examples=60)
-@given(case=cases(rows=NICE, n=(4, 24), k=(2, 4), weights=("ones", "floats")))
+@given(
+    case=cases(
+        utilities=UTILITIES, rows=NICE, n=(4, 24), k=(2, 4), weights=("ones", "floats")
+    )
+)
 def test_rawls_leaves_nothing_that_its_parts_would_do(case):
-    options = {"sample_weight": case.weights, "max_distance": 10.0}
+    options = {"sample_weight": case.weights, "utility": case.utility}
     end = traverse(case.X, case.labels, case.groups, operator="rawls", **options)
 
     for operator in ("R1", "R2-exhaustive", "relocate"):

@@ -17,12 +17,24 @@ from rawlsian import (
     skyline,
     traverse,
 )
-from rawlsian._core import group_costs as _group_costs
+from rawlsian._core import (
+    assigned_costs as _assigned_costs,
+    group_costs as _group_costs,
+    nearest_costs as _nearest_costs,
+)
 from rawlsian._core.assignment import Assignment
 from rawlsian._core.problem import Problem
 from rawlsian.operators import r1_r2 as _r1_r2
 from rawlsian.operators.compositions import get_operator
-from support.cases import NICE, UGLY, WEIGHTS, cases, is_same_partition, make_case
+from support.cases import (
+    NICE,
+    UGLY,
+    UTILITIES,
+    WEIGHTS,
+    cases,
+    is_same_partition,
+    make_case,
+)
 
 OPERATORS = ["R1", "R2", "R1+R2", "R2-exhaustive"]
 
@@ -41,8 +53,8 @@ def everything(blocks):
 
 
 @pytest.mark.parametrize("name", OPERATORS)
-@settings(max_examples=100)
-@given(case=cases(rows=NICE, n=(2, 9)))
+@settings(max_examples=200)
+@given(case=cases(utilities=UTILITIES, rows=NICE, n=(2, 9)))
 def test_the_reference_selects_the_same_operation(name, case):
     expected = case.reference.select(
         case.labels, case.reference.operations(name, case.labels)
@@ -66,8 +78,8 @@ TIED["R2-exhaustive"] = R2Exhaustive()
 
 
 @pytest.mark.parametrize("name", OPERATORS)
-@settings(max_examples=100)
-@given(case=cases(rows=UGLY, n=(2, 8)))
+@settings(max_examples=200)
+@given(case=cases(utilities=UTILITIES, rows=UGLY, n=(2, 8)))
 def test_with_ties_the_selected_operation_ranks_as_high_as_any(name, case):
     assignment, reference = case.assignment, case.reference
     admitted = reference.operations(name, case.labels, 1, 1)
@@ -98,8 +110,8 @@ def test_of_equal_rows_the_first_is_moved():
 
 
 @pytest.mark.parametrize("name", OPERATORS)
-@settings(max_examples=100)
-@given(case=cases())
+@settings(max_examples=200)
+@given(case=cases(utilities=UTILITIES))
 def test_proposals_say_where_they_lead(name, case):
     for moves, utilities in everything(
         get_operator(name).generate(case.assignment)
@@ -110,8 +122,8 @@ def test_proposals_say_where_they_lead(name, case):
         assert utilities == pytest.approx(expected, abs=1e-9)
 
 
-@settings(max_examples=100)
-@given(case=cases(rows=NICE), p=st.sampled_from([0.05, 0.3, 1.0]))
+@settings(max_examples=200)
+@given(case=cases(utilities=UTILITIES, rows=NICE), p=st.sampled_from([0.05, 0.3, 1.0]))
 def test_r2_proposes_every_admitted_pair_of_good_moves(case, p):
     expected = case.reference.operations("R2", case.labels, p, 0.2)
 
@@ -121,8 +133,8 @@ def test_r2_proposes_every_admitted_pair_of_good_moves(case, p):
 
 
 @pytest.mark.parametrize("operator", [R1(keep_all=True), R2Exhaustive(keep_all=True)])
-@settings(max_examples=100)
-@given(case=cases(rows=NICE))
+@settings(max_examples=200)
+@given(case=cases(utilities=UTILITIES, rows=NICE))
 def test_all_admitted_operations_are_proposed_on_request(operator, case):
     name = "R1" if isinstance(operator, R1) else "R2-exhaustive"
     expected = case.reference.operations(name, case.labels)
@@ -134,8 +146,9 @@ def test_all_admitted_operations_are_proposed_on_request(operator, case):
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("rows", ["continuous", "grid", "duplicates"])
-def test_proposing_only_what_may_be_best_selects_the_same(seed, rows):
-    case = make_case(seed, 60, 4, 3, rows=rows, weights="counts")
+@pytest.mark.parametrize("utility", UTILITIES)
+def test_proposing_only_what_may_be_best_selects_the_same(utility, seed, rows):
+    case = make_case(seed, 60, 4, 3, rows=rows, weights="counts", utility=utility)
     for few, all_ in ((R1(), R1(True)), (R2Exhaustive(), R2Exhaustive(True))):
         selected = [
             select(operator.generate(case.assignment), case.assignment)
@@ -151,14 +164,15 @@ def test_proposing_only_what_may_be_best_selects_the_same(seed, rows):
     k=st.integers(2, 5),
     n_groups=st.integers(1, 3),
     weights=st.sampled_from(WEIGHTS),
+    utility=st.sampled_from(UTILITIES),
 )
-def test_bounds_leave_out_no_pair_that_is_the_best(seed, k, n_groups, weights):
+def test_bounds_leave_out_no_pair_that_is_the_best(seed, k, n_groups, weights, utility):
     # From k-means and after many steps, when bounds leave out most pairs.
-    case = make_case(seed, 80, k, n_groups, weights=weights)
+    case = make_case(seed, 50, k, n_groups, weights=weights)
     labels = kmeans_restarts(case.X, k, n_runs=1, random_state=seed).labels(0)
     assume(np.bincount(labels, case.weights, minlength=k).all())
     start = (case.X, labels, case.groups)
-    options = {"sample_weight": case.weights, "max_iter": 15}
+    options = {"sample_weight": case.weights, "max_iter": 15, "utility": utility}
 
     few = traverse(*start, operator=R2Exhaustive(), **options)
     all_ = traverse(*start, operator=R2Exhaustive(keep_all=True), **options)
@@ -198,13 +212,15 @@ def test_on_adult_bounds_leave_out_no_pair_that_is_the_best(golden):
         assert as_pairs(few) == as_pairs(all_)
 
 
+@pytest.mark.parametrize("utility", UTILITIES)
 @pytest.mark.parametrize("name", OPERATORS)
-def test_where_blocks_are_cut_makes_no_difference(monkeypatch, name):
-    case = make_case(3, 60, 4, 3)
+def test_where_blocks_are_cut_makes_no_difference(monkeypatch, name, utility):
+    case = make_case(3, 60, 4, 3, utility=utility)
     expected = select(get_operator(name).generate(case.assignment), case.assignment)
     monkeypatch.setattr(_r1_r2, "MOVES_A_BLOCK", 7)
     monkeypatch.setattr(_group_costs, "PAIRS_A_BLOCK", 7)
-    monkeypatch.setattr(_group_costs, "FIRSTS_A_BLOCK", 7)
+    monkeypatch.setattr(_assigned_costs, "FIRSTS_A_BLOCK", 7)
+    monkeypatch.setattr(_nearest_costs, "FIRSTS_A_TIME", 7)
 
     found = select(get_operator(name).generate(case.assignment), case.assignment)
 
@@ -302,7 +318,7 @@ def test_selecting_folds_over_blocks(seed, cut):
 
 
 @settings(max_examples=120)
-@given(case=cases(rows=(*NICE, "grid"), n=(4, 20), groups=(2, 4)))
+@given(case=cases(utilities=UTILITIES, rows=(*NICE, "grid"), n=(4, 20), groups=(2, 4)))
 def test_the_admitted_point_with_the_highest_overall_utility_is_on_the_skyline(case):
     blocks = list(R1(keep_all=True).generate(case.assignment))
     assume(any(len(block.utilities) for block in blocks))

@@ -10,11 +10,15 @@ import pytest
 from hypothesis import given, settings
 
 from rawlsian import Assignment, Proposals, group_utilities, operators, traverse
-from rawlsian._core import group_costs as _group_costs, problem as _problem
+from rawlsian._core import (
+    assigned_costs as _assigned_costs,
+    group_costs as _group_costs,
+    problem as _problem,
+)
 from rawlsian._core.problem import Problem
 from rawlsian._support import threads as _threads
 from rawlsian.operators import r1_r2 as _r1_r2
-from support.cases import NICE, cases, is_same_partition, make_case
+from support.cases import NICE, UTILITIES, cases, is_same_partition, make_case
 from support.reference import Reference, all_assignments
 
 OPERATORS = ["R1", "R2", "R1+R2", "R2-exhaustive"]
@@ -29,6 +33,7 @@ def run(case, operator, **options):
         operator=operator,
         sample_weight=case.weights,
         max_distance=10.0,
+        utility=case.utility,
         **options,
     )
 
@@ -36,21 +41,23 @@ def run(case, operator, **options):
 # --- The golden case ---
 
 
+@pytest.mark.parametrize("utility", UTILITIES)
 @pytest.mark.parametrize("operator", ["R1", "R2"])
-def test_the_golden_case_is_reproduced(golden, operator):
-    expected = golden.expected[operator]
+def test_the_golden_case_is_reproduced(golden, operator, utility):
+    start, expected = (golden.expected[utility][key] for key in ("start", operator))
 
     trajectory = traverse(
         golden.X,
         golden.labels,
         golden.sex,
         operator=operator,
+        utility=utility,
         max_distance=golden.max_distance,
     )
 
-    assert trajectory.groups.tolist() == golden.expected["groups"]
+    assert trajectory.groups.tolist() == golden.expected[utility]["groups"]
     assert trajectory.n_iter == expected["iterations"]
-    assert trajectory.utilities[0] == pytest.approx(golden.expected["start"], abs=1e-9)
+    assert trajectory.utilities[0] == pytest.approx(start, abs=1e-9)
     assert trajectory.utilities[10] == pytest.approx(expected["after_10"], abs=1e-9)
     assert trajectory.utilities[-1] == pytest.approx(expected["end"], abs=1e-9)
     assert trajectory.stop_reason == "no_operation"
@@ -75,7 +82,7 @@ def test_three_steps_of_the_golden_case_agree_with_the_reference(golden):
 
 @pytest.mark.parametrize("operator", OPERATORS)
 @settings(max_examples=60)
-@given(case=cases(rows=NICE, n=(2, 8), weights=("ones", "floats")))
+@given(case=cases(utilities=UTILITIES, rows=NICE, n=(2, 8), weights=("ones", "floats")))
 def test_a_whole_traversal_agrees_with_the_reference(operator, case):
     expected, end = case.reference.traverse(case.labels, operator)
 
@@ -87,7 +94,7 @@ def test_a_whole_traversal_agrees_with_the_reference(operator, case):
 
 @pytest.mark.parametrize("operator", EVERY_OPERATOR)
 @settings(max_examples=100)
-@given(case=cases(n=(2, 20)))
+@given(case=cases(utilities=UTILITIES, n=(2, 20)))
 def test_each_step_raises_the_lowest_utility_and_empties_no_cluster(operator, case):
     trajectory = run(case, operator)
 
@@ -103,7 +110,7 @@ def test_each_step_raises_the_lowest_utility_and_empties_no_cluster(operator, ca
 @pytest.mark.parametrize(("operator", "n_moved"), [("R1", 1), ("R2-exhaustive", 2)])
 @pytest.mark.parametrize("seed", range(20))
 def test_by_brute_force_it_stops_only_where_no_operation_helps(operator, n_moved, seed):
-    case = make_case(seed, 7, 3, 2 + seed % 2)
+    case = make_case(seed, 7, 3, 2 + seed % 2, utility=UTILITIES[seed // 10])
     trajectory = run(case, operator)
     reached = trajectory.utilities[-1].min()
 
@@ -242,16 +249,18 @@ def test_rows_of_weight_zero_change_nothing(operator):
 
 
 @pytest.mark.parametrize("rows", ["continuous", "grid", "duplicates"])
+@pytest.mark.parametrize("utility", UTILITIES)
 @pytest.mark.parametrize("operator", EVERY_OPERATOR)
-def test_the_number_of_threads_changes_nothing(monkeypatch, operator, rows):
-    case = make_case(4, 90, 4, 3, rows=rows)
+def test_the_number_of_threads_changes_nothing(monkeypatch, operator, utility, rows):
+    n_rows = 90 if utility == "assigned" else 30
+    case = make_case(4, n_rows, 4, 3, rows=rows, utility=utility)
     alone = run(case, operator)
     monkeypatch.setattr(_threads, "n_threads", lambda: 3)
     for module in (_group_costs, _problem):
         monkeypatch.setattr(module, "ROWS_A_THREAD", 8)
     monkeypatch.setattr(_r1_r2, "MOVES_A_THREAD", 8)
     monkeypatch.setattr(_group_costs, "PAIRS_A_THREAD", 8)
-    monkeypatch.setattr(_group_costs, "FIRSTS_A_THREAD", 8)
+    monkeypatch.setattr(_assigned_costs, "FIRSTS_A_THREAD", 8)
     together = run(case, operator)
 
     assert alone.n_iter > 0

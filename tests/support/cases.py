@@ -17,11 +17,16 @@ class Case(NamedTuple):
     labels: np.ndarray
     groups: np.ndarray
     weights: np.ndarray
+    utility: str = "assigned"
 
     @property
     def problem(self):
         return Problem.from_arrays(
-            self.X, self.groups, sample_weight=self.weights, max_distance=10.0
+            self.X,
+            self.groups,
+            sample_weight=self.weights,
+            max_distance=10.0,
+            utility=self.utility,
         )
 
     @property
@@ -36,10 +41,13 @@ class Case(NamedTuple):
             self.weights,
             max_distance=10.0,
             tolerance=self.problem.tolerance,
+            utility=self.utility,
         )
 
 
-def make_case(seed, n, k, n_groups, rows="continuous", weights="ones"):
+def make_case(
+    seed, n, k, n_groups, rows="continuous", weights="ones", utility="assigned"
+):
     """Make a random case; every cluster and every group has a member with weight."""
     rng = np.random.default_rng(seed)
     d = int(rng.integers(1, 4))
@@ -66,7 +74,7 @@ def make_case(seed, n, k, n_groups, rows="continuous", weights="ones"):
         w = np.where(rng.random(n) < 0.3, 0.0, 1.0)
         w[: max(k, n_groups)] = 1.0
         labels[:k], groups[:n_groups] = np.arange(k), np.arange(n_groups)
-    return Case(X, labels, groups, w)
+    return Case(X, labels, groups, w, utility)
 
 
 def _cover(rng, n, k, is_lopsided):
@@ -78,10 +86,19 @@ def _cover(rng, n, k, is_lopsided):
 NICE = ("continuous", "far")  # no two rows are equal
 UGLY = ("sparse", "grid", "duplicates")
 WEIGHTS = ("ones", "counts", "floats", "zeros")
+UTILITIES = ("assigned", "nearest")
 
 
 @st.composite
-def cases(draw, rows=NICE + UGLY, weights=WEIGHTS, n=(2, 9), k=(1, 4), groups=(1, 4)):
+def cases(
+    draw,
+    rows=NICE + UGLY,
+    weights=WEIGHTS,
+    n=(2, 9),
+    k=(1, 4),
+    groups=(1, 4),
+    utilities=UTILITIES[:1],
+):
     n_samples = draw(st.integers(*n))
     return make_case(
         seed=draw(st.integers(0, 2**32 - 1)),
@@ -90,6 +107,7 @@ def cases(draw, rows=NICE + UGLY, weights=WEIGHTS, n=(2, 9), k=(1, 4), groups=(1
         n_groups=draw(st.integers(groups[0], min(groups[1], n_samples))),
         rows=draw(st.sampled_from(rows)),
         weights=draw(st.sampled_from(weights)),
+        utility=draw(st.sampled_from(utilities)),
     )
 
 

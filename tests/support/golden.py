@@ -16,7 +16,13 @@ class Golden:
 
     def __init__(self):
         folder = Path(__file__).parents[1] / "golden"
-        self.expected = json.loads((folder / "adult_576.json").read_text())
+        self.expected = {
+            utility: json.loads((folder / file).read_text())
+            for utility, file in (
+                ("assigned", "adult_576.json"),
+                ("nearest", "adult_576_nearest.json"),
+            )
+        }
         with (folder / "adult_576.csv").open() as lines:
             rows = list(csv.DictReader(lines))
         adult = load_adult()
@@ -26,4 +32,4 @@ class Golden:
         self.X = adult.data[at]
         self.sex = adult.sensitive_features[at]
         self.labels = np.array([int(row["label"]) for row in rows])
-        self.max_distance = self.expected["max_distance"]
+        self.max_distance = self.expected["assigned"]["max_distance"]

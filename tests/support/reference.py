@@ -14,21 +14,34 @@ import numpy as np
 class Reference:
     """Algorithms 1 to 3 on rows X, groups 0..G-1 and weights."""
 
-    def __init__(self, X, groups, weights=None, max_distance=0.0, tolerance=1e-12):
+    def __init__(
+        self,
+        X,
+        groups,
+        weights=None,
+        max_distance=0.0,
+        tolerance=1e-12,
+        utility="assigned",
+    ):
         self.X = np.asarray(X, dtype=float)
         self.groups = np.asarray(groups)
         self.weights = np.ones(len(self.X)) if weights is None else np.asarray(weights)
         self.max_distance = max_distance
         self.tolerance = tolerance
+        self.utility = utility
         self.group_sizes = np.bincount(self.groups, self.weights)
 
     def utilities(self, labels):
-        """U(g): mean of delta - d(x, c) with d the squared distance to x's own mean."""
-        distance = np.empty(len(self.X))
-        for c in np.unique(labels):
+        """U(g): mean of delta - d(x, c) with d the squared distance to a mean."""
+        distances = np.empty((len(self.X), labels.max() + 1))
+        for c in range(labels.max() + 1):
             members = labels == c
             center = np.average(self.X[members], axis=0, weights=self.weights[members])
-            distance[members] = ((self.X[members] - center) ** 2).sum(axis=1)
+            distances[:, c] = ((self.X - center) ** 2).sum(axis=1)
+        if self.utility == "nearest":
+            distance = distances.min(axis=1)
+        else:
+            distance = distances[np.arange(len(labels)), labels]
         cost = np.bincount(self.groups, self.weights * distance)
         return self.max_distance - cost / self.group_sizes
 

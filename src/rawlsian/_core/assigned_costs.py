@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rawlsian._core import cluster_sums, move_kernels
-from rawlsian._core.group_costs import MOVES_BEFORE_RECOMPUTE, Block, GroupCosts
+from rawlsian._core.group_costs import (
+    MOVES_BEFORE_RECOMPUTE,
+    Block,
+    GroupCosts,
+    in_order_of_pairs,
+)
 from rawlsian._core.problem import Problem
+from rawlsian._support.threads import run_in_chunks
+
+# First moves of pairs, searched block by block.
+FIRSTS_A_BLOCK = 256
+FIRSTS_A_THREAD = 16
 
 
 class AssignedCosts(GroupCosts):
@@ -139,41 +149,43 @@ class AssignedCosts(GroupCosts):
 
         return search
 
-    def _pairing_costs(
-        self, examples: NDArray[np.int64], targets: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the cost of each single move, and a bound on the saving in a pair."""
-        problem = self.problem
-        costs, saved = np.empty(len(examples)), np.empty(len(examples))
+    def promising_pairs(
+        self, examples: NDArray[np.int64], targets: NDArray[np.int64], limit: float
+    ) -> Iterator[Block]:
+        """Yield the pairs that raise the lowest utility and may be the best."""
+        problem, n_moves = self.problem, len(examples)
+        costs, saved = np.empty(n_moves), np.empty(n_moves)
         move_kernels.pairing_costs(
             problem.norms, problem.weights, self.labels, self.mass, self.mean_norms,
             self.products, self.move_costs, examples, targets, costs, saved,
         )  # fmt: skip
-        return costs, saved
+        if np.isinf(saved).mean() > 0.5:
+            # A row heavier than most clusters makes the bound useless for nearly all.
+            yield from self.pairs(examples, targets, self.utilities)
+            return
+        order = np.argsort(costs, kind="stable")
+        # The cheaper move of a pair that costs less than limit costs less than half of
+        # it. NaN (infinity less infinity) stays in.
+        with np.errstate(invalid="ignore"):
+            is_too_dear = 2 * costs - saved >= limit
+        places = np.flatnonzero(~is_too_dear[order])
+        blocks = []
+        for first in range(0, max(len(places), 1), FIRSTS_A_BLOCK):
 
-    def _promising_search(
-        self,
-        examples: NDArray[np.int64],
-        targets: NDArray[np.int64],
-        costs: NDArray[np.float64],
-        saved: NDArray[np.float64],
-        order: NDArray[np.intp],
-        limit: float,
-    ) -> Callable[[NDArray[np.intp]], Block]:
-        """Return the search of ``promising_pairs``."""
-        problem = self.problem
+            def find(start: int, stop: int, first: int = first) -> Block:
+                pairs, after = move_kernels.promising_pairs(
+                    problem.X, problem.shift, problem.norms, problem.weights,
+                    problem.groups, self.labels, self.members, self.counts, self.mass,
+                    self.mean_norms, self.mean_dots, self.products, self.move_costs,
+                    self.utilities, problem.group_sizes, problem.tolerance, examples,
+                    targets, costs, saved, order, limit,
+                    places[first + start : first + stop],
+                )  # fmt: skip
+                return pairs, after
 
-        def search(places: NDArray[np.intp]) -> Block:
-            pairs, after = move_kernels.promising_pairs(
-                problem.X, problem.shift, problem.norms, problem.weights,
-                problem.groups, self.labels, self.members, self.counts, self.mass,
-                self.mean_norms, self.mean_dots, self.products, self.move_costs,
-                self.utilities, problem.group_sizes, problem.tolerance, examples,
-                targets, costs, saved, order, limit, places,
-            )  # fmt: skip
-            return pairs, after
-
-        return search
+            n_places = min(len(places) - first, FIRSTS_A_BLOCK)
+            blocks += run_in_chunks(find, n_places, smallest_chunk=FIRSTS_A_THREAD)
+        yield in_order_of_pairs(blocks)
 
     def _summarise(self) -> None:
         """Update means, costs and utilities after the sums changed."""

@@ -22,8 +22,6 @@ MOVES_BEFORE_RECOMPUTE = 4096
 # hide the cost of calls and threads.
 PAIRS_A_BLOCK = 2_097_152
 PAIRS_A_THREAD = 32_768
-FIRSTS_A_BLOCK = 256
-FIRSTS_A_THREAD = 16
 
 
 class GroupCosts(ABC):
@@ -98,21 +96,10 @@ class GroupCosts(ABC):
         Moves are sorted by example. Pair a < b has the number a n_moves + b; pairs
         come in order.
         """
-        n_moves = len(examples)
         search = self._pair_search(examples, targets, utilities)
-        # starts[a]: number of pairs whose first move is before a. Chunks have equal
-        # numbers of pairs, as early moves begin more; a belongs to the chunk of its
-        # first pair.
-        starts = np.concatenate([[0], np.cumsum(np.arange(n_moves - 1, -1, -1))])
-        for first in range(0, int(starts[-1]), PAIRS_A_BLOCK):
+        return in_triangle(len(examples), search)
 
-            def find(start: int, stop: int, first: int = first) -> Block:
-                start, stop = np.searchsorted(starts, (first + start, first + stop))
-                return search(start, stop)
-
-            n_pairs = min(PAIRS_A_BLOCK, int(starts[-1]) - first)
-            yield from run_in_chunks(find, n_pairs, smallest_chunk=PAIRS_A_THREAD)
-
+    @abstractmethod
     def promising_pairs(
         self, examples: NDArray[np.int64], targets: NDArray[np.int64], limit: float
     ) -> Iterator[Block]:
@@ -121,29 +108,6 @@ class GroupCosts(ABC):
         ``limit`` is on the change in total cost. The best such pair is among them, and
         pairs come in order.
         """
-        costs, saved = self._pairing_costs(examples, targets)
-        if np.isinf(saved).mean() > 0.5:
-            # A row heavier than most clusters makes the bound useless for nearly all.
-            yield from self.pairs(examples, targets, self.utilities)
-            return
-        order = np.argsort(costs, kind="stable")
-        search = self._promising_search(examples, targets, costs, saved, order, limit)
-        # The cheaper move of a pair that costs less than limit costs less than half of
-        # it. NaN (infinity less infinity) stays in.
-        with np.errstate(invalid="ignore"):
-            is_too_dear = 2 * costs - saved >= limit
-        places = np.flatnonzero(~is_too_dear[order])
-        blocks = []
-        for first in range(0, max(len(places), 1), FIRSTS_A_BLOCK):
-
-            def find(start: int, stop: int, first: int = first) -> Block:
-                return search(places[first + start : first + stop])
-
-            n_places = min(len(places) - first, FIRSTS_A_BLOCK)
-            blocks += run_in_chunks(find, n_places, smallest_chunk=FIRSTS_A_THREAD)
-        pairs, utilities = map(np.concatenate, zip(*blocks, strict=True))
-        earliest_first = np.argsort(pairs, kind="stable")
-        yield pairs[earliest_first], utilities[earliest_first]
 
     @abstractmethod
     def _pair_search(
@@ -154,32 +118,6 @@ class GroupCosts(ABC):
     ) -> Callable[[int, int], Block]:
         """Return the search of ``pairs`` for first moves start to stop - 1."""
 
-    @abstractmethod
-    def _pairing_costs(
-        self, examples: NDArray[np.int64], targets: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return costs and savings of moves in pairs.
-
-        A pair of moves costs at least the sum of their costs, less the saving of
-        either.
-        """
-
-    @abstractmethod
-    def _promising_search(
-        self,
-        examples: NDArray[np.int64],
-        targets: NDArray[np.int64],
-        costs: NDArray[np.float64],
-        saved: NDArray[np.float64],
-        order: NDArray[np.intp],
-        limit: float,
-    ) -> Callable[[NDArray[np.intp]], Block]:
-        """Return the search of ``promising_pairs`` for places in ``order``.
-
-        ``order`` sorts the moves by cost. The cheaper move of a pair is at one of the
-        places.
-        """
-
     def _for_rows(self, kernel: Callable[..., None], *arguments: Any) -> None:
         """Call ``kernel(*arguments, start, stop)`` for chunks of rows, on threads."""
         run_in_chunks(
@@ -187,3 +125,33 @@ class GroupCosts(ABC):
             self.problem.n_samples,
             smallest_chunk=ROWS_A_THREAD,
         )
+
+
+def in_triangle(
+    n: int, search: Callable[[int, int], Block], pairs_each: int = 1
+) -> Iterator[Block]:
+    """Yield ``search(start, stop)`` for ranges of the first of two items, on threads.
+
+    The second item comes after the first. Ranges have equal numbers of pairs of items,
+    as early items begin more; ``pairs_each`` is the number of moves in such a pair.
+    """
+    # starts[a]: number of pairs whose first item is before a. An item belongs to the
+    # range of its first pair.
+    starts = np.concatenate([[0], np.cumsum(np.arange(n - 1, -1, -1))])
+    block = max(PAIRS_A_BLOCK // pairs_each, 1)
+    for first in range(0, int(starts[-1]), block):
+
+        def find(start: int, stop: int, first: int = first) -> Block:
+            start, stop = np.searchsorted(starts, (first + start, first + stop))
+            return search(start, stop)
+
+        n_pairs = min(block, int(starts[-1]) - first)
+        smallest = max(PAIRS_A_THREAD // pairs_each, 1)
+        yield from run_in_chunks(find, n_pairs, smallest_chunk=smallest)
+
+
+def in_order_of_pairs(blocks: list[Block]) -> Block:
+    """Return blocks of pairs as one, sorted by the numbers of the pairs."""
+    pairs, utilities = map(np.concatenate, zip(*blocks, strict=True))
+    earliest_first = np.argsort(pairs, kind="stable")
+    return pairs[earliest_first], utilities[earliest_first]

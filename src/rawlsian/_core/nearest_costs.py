@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rawlsian._core import cluster_sums, move_kernels, nearest_kernels, nearest_pairs
-from rawlsian._core.group_costs import MOVES_BEFORE_RECOMPUTE, Block, GroupCosts
+from rawlsian._core.group_costs import (
+    MOVES_BEFORE_RECOMPUTE,
+    Block,
+    GroupCosts,
+    in_order_of_pairs,
+    in_triangle,
+)
 from rawlsian._core.problem import Problem
 
 # Products of boundary rows with all rows are kept for this many rows, and as long as
 # the table has no more than this many numbers (32 MB).
-MOST_BOUNDARY_ROWS = 64
+MOST_BOUNDARY_ROWS = 256
 LARGEST_TABLE = 2**22
+
+# First rows of pairs whose products with all rows are computed at a time.
+FIRSTS_A_TIME = 64
 
 # A row that half its margin keeps in its cell is within this many times the reach of
 # whole margins.
@@ -30,7 +39,7 @@ class Boundary(NamedTuple):
     """Rows near a boundary of cells, whose cells a move may change.
 
     ``rows`` and ``margins`` are lists, one for each cluster, that begin at ``starts``.
-    ``once`` has each row once, by its smallest margin, which is in ``least``.
+    ``once`` has each row once, by its smallest margin.
     ``products[slots[i]]`` holds the products of row i with all rows, for the first.
     """
 
@@ -38,7 +47,6 @@ class Boundary(NamedTuple):
     rows: NDArray[np.int64]
     margins: NDArray[np.float64]
     once: NDArray[np.int64]
-    least: NDArray[np.float64]
     slots: NDArray[np.int64]
     products: NDArray[np.float64]
 
@@ -62,7 +70,8 @@ class NearestCosts(GroupCosts):
         self._label_sums = np.zeros((n_clusters, 1, n_features))
         self._label_squares = np.zeros((n_clusters, 1))
         self._mass, self._mean_norms = np.zeros(n_clusters), np.zeros(n_clusters)
-        self._mean_products = np.empty((n_clusters, 1, n_samples))
+        self._label_products = np.empty((n_clusters, 1, n_samples))
+        self._mean_products = np.empty((n_clusters, n_samples))
         self._squared = np.empty((n_clusters, n_samples))
         self._distances = np.empty((n_clusters, n_samples))
         # Sums of cells.
@@ -106,7 +115,7 @@ class NearestCosts(GroupCosts):
         self._moves_since_recompute = 0
         self._is_moved[:] = True
         self._summarise_labels()
-        self._fill_products(self._label_sums, self._mean_products)
+        self._fill_products(self._label_sums, self._label_products)
         self._measure()
         self._cells[:] = 0
         rows, cells = nearest_kernels.changed_cells(self._squared, self._cells)
@@ -138,7 +147,7 @@ class NearestCosts(GroupCosts):
         self._summarise_labels()
         self._update_products(
             self._one_group, (examples, sources, targets), self._label_sums,
-            self._mean_products,
+            self._label_products,
         )  # fmt: skip
         self._measure()
         self._update_cells()
@@ -189,57 +198,64 @@ class NearestCosts(GroupCosts):
 
         return search
 
-    def _pairing_costs(
-        self, examples: NDArray[np.int64], targets: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return costs and savings, and keep what ``_promising_search`` needs."""
+    def promising_pairs(
+        self, examples: NDArray[np.int64], targets: NDArray[np.int64], limit: float
+    ) -> Iterator[Block]:
+        """Yield the pairs that raise the lowest utility and may be the best."""
         self._ensure_move_costs()
         problem = self.problem
         near = self._boundary(2.0)
-        halved = self._savings_by_half()
-        costs, saved, halves, extra = np.empty((4, len(examples)))
-        nearest_pairs.pairing_costs(
-            problem.weights, self.labels, self.members, self._mass, self._mean_norms,
-            self.counts, self._mean_dots, self._sums, self._plain, self._shifts,
-            self._distances, near.once, halved, examples, targets, costs, saved, halves,
-            extra,
-        )  # fmt: skip
-        self._pairing = near, halves, extra
-        return costs, saved
-
-    def _promising_search(
-        self,
-        examples: NDArray[np.int64],
-        targets: NDArray[np.int64],
-        costs: NDArray[np.float64],
-        saved: NDArray[np.float64],
-        order: NDArray[np.intp],
-        limit: float,
-    ) -> Callable[[NDArray[np.intp]], Block]:
-        """Return the search of ``promising_pairs``."""
-        problem = self.problem
-        near, halves, extra = self._pairing
         state = self._state_of_pairs(near)
+        less, has_room = nearest_pairs.difference_together(
+            self._mass, self._shifts, self._distances, near.starts, near.rows,
+            problem.weights.max(),
+        )  # fmt: skip
+        halved = self._savings_by_half(less)
+        distinct = np.unique(examples)
+        order = distinct[np.argsort(self.labels[distinct], kind="stable")]
+        numbers = np.full((problem.n_samples, self.n_clusters), -1)
+        numbers[examples, targets] = np.arange(len(examples))
 
-        def search(places: NDArray[np.intp]) -> Block:
-            pairs, after = nearest_pairs.promising_pairs(
-                *state, self.utilities, problem.group_sizes, problem.tolerance,
-                examples, targets, costs, saved, halves, extra, order, limit, places,
-            )  # fmt: skip
-            return pairs, after
+        in_order = nearest_pairs.sort_by_label(
+            order, problem.weights, self.labels, self._mass, self._mean_norms,
+            self._mean_products, self._squared, self.counts, self._mean_dots,
+            self._cell_products, self._plain, halved, int(np.argmin(self.utilities)),
+        )  # fmt: skip
 
-        return search
+        def search(start: int, stop: int) -> Block:
+            lowered, blocks = limit, []
+            for first in range(start, max(stop, start + 1), FIRSTS_A_TIME):
+                firsts = order[first : min(first + FIRSTS_A_TIME, stop)]
+                dots = np.empty((len(firsts), problem.n_samples))
+                move_kernels.fill_row_products(
+                    problem.X, problem.columns, problem.shift, firsts, dots, 0,
+                    problem.n_samples,
+                )  # fmt: skip
+                pairs, after, lowered = nearest_pairs.promising_pairs(
+                    *state, self.utilities, problem.group_sizes, problem.tolerance,
+                    order, *in_order, has_room, numbers, lowered, dots, first,
+                )  # fmt: skip
+                blocks.append((pairs, after))
+            return in_order_of_pairs(blocks)
 
-    def _savings_by_half(self) -> NDArray[np.float64]:
-        """Return minus the savings of single moves if all margins were half as wide."""
-        problem, near = self.problem, self._boundary(REACH_OF_HALF)
+        blocks = in_triangle(len(order), search, (self.n_clusters - 1) ** 2)
+        yield in_order_of_pairs(list(blocks))
+
+    def _savings_by_half(self, less: float) -> NDArray[np.float64]:
+        """Return minus the savings of single moves with half of the margins.
+
+        A row that two moves together bring into another cell saves no more than by each
+        of them with half its margin, reduced by ``less``.
+        """
+        problem, slack = self.problem, self._slack + np.sqrt(less)
+        near = self._boundary(REACH_OF_HALF, slack)
         halved = np.zeros_like(self._move_costs)
         self._for_rows(
             nearest_kernels.correct_all, problem.X, problem.shift, problem.weights,
-            problem.groups, self.labels, self._mass, self._mean_norms,
-            self._mean_products, self._squared, self._cells, self._factors,
-            self._shifts, near.once, near.least, near.slots, near.products,
-            self._slack, 0.5, REACH_OF_HALF, halved,
+            problem.groups, self.labels, self._mean_norms, self._mean_products,
+            self._squared, self._distances, self._cells, self._factors, self._shifts,
+            near.once, near.slots, near.products, slack, 0.5,
+            less, REACH_OF_HALF, halved,
         )  # fmt: skip
         return halved
 
@@ -265,9 +281,9 @@ class NearestCosts(GroupCosts):
     def _measure(self) -> None:
         """Compute the distances of all rows to the means that moved."""
         self._for_rows(
-            nearest_kernels.measure, self.problem.norms, self._mean_products,
-            self._mass, self._mean_norms, self._is_moved, self._squared,
-            self._distances,
+            nearest_kernels.measure, self.problem.norms, self._label_products,
+            self._mass, self._mean_norms, self._is_moved, self._mean_products,
+            self._squared, self._distances,
         )  # fmt: skip
 
     def _update_cells(self) -> None:
@@ -349,21 +365,23 @@ class NearestCosts(GroupCosts):
         near = self._boundary(1.0)
         self._for_rows(
             nearest_kernels.fill_move_costs, problem.X, problem.shift, problem.weights,
-            problem.groups, self.labels, self.members, self._mass, self._mean_norms,
-            self._mean_products, self._squared, self._cells, self._plain, self._factors,
-            self._shifts, near.once, near.least, near.slots, near.products, self._slack,
+            problem.groups, self.labels, self.members, self._mean_norms,
+            self._mean_products, self._squared, self._distances, self._cells,
+            self._plain, self._factors,
+            self._shifts, near.once, near.slots, near.products, self._slack,
             self._move_costs,
         )  # fmt: skip
 
-    def _boundary(self, factor: float) -> Boundary:
+    def _boundary(self, factor: float, slack: float | None = None) -> Boundary:
         """List the rows whose cells can change, within ``factor`` times the shifts."""
+        slack = self._slack if slack is None else slack
         self._ensure_move_costs()
         problem = self.problem
         most = min(MOST_BOUNDARY_ROWS, LARGEST_TABLE // problem.n_samples)
         starts, rows, margins = nearest_kernels.boundary(
-            self._distances, self._cells, self._shifts, self._slack, factor
+            self._distances, self._cells, self._shifts, slack, factor
         )
-        once, least, slots = nearest_kernels.listed_once(
+        once, slots = nearest_kernels.listed_once(
             rows, margins, problem.n_samples, most
         )
         products = np.empty((min(len(once), most), problem.n_samples))
@@ -371,7 +389,7 @@ class NearestCosts(GroupCosts):
             move_kernels.fill_row_products, problem.X, problem.columns, problem.shift,
             once[:most], products,
         )  # fmt: skip
-        return Boundary(starts, rows, margins, once, least, slots, products)
+        return Boundary(starts, rows, margins, once, slots, products)
 
 
 def _summarise_means(

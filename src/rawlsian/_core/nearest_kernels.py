@@ -22,28 +22,32 @@ import numpy as np
 from rawlsian._support.compile import njit
 
 # Rows whose moves are corrected at a time.
-ROWS_A_TILE = 128
+ROWS_A_TILE = 256
 
 
 # --- Distances and cells ---
 
 
 @njit
-def measure(norms, products, mass, mean_norms, is_changed, squared, distances,
-            start, stop):  # fmt: skip
-    """Compute the distances of rows to the changed means.
+def measure(
+    norms, label_products, mass, mean_norms, is_changed, mean_products, squared,
+    distances, start, stop,
+):  # fmt: skip
+    """Compute products x.m and distances |x - m| of rows and the changed means.
 
-    OUT: squared[:, start:stop], distances[:, start:stop].
+    OUT: mean_products, squared, distances, each [:, start:stop].
     """
     for c in range(mass.shape[0]):
         if not is_changed[c]:
             continue
-        product, norm, scale = products[c, 0], mean_norms[c], 2.0 / mass[c]
+        label_product, norm, scale = label_products[c, 0], mean_norms[c], 1 / mass[c]
+        product, value = mean_products[c], squared[c]
         for i in range(start, stop):
-            value = norms[i] - scale * product[i] + norm
-            value = value if value > 0.0 else 0.0
-            squared[c, i] = value
-            distances[c, i] = np.sqrt(value)
+            product[i] = scale * label_product[i]
+            distance = norms[i] - 2 * product[i] + norm
+            value[i] = distance if distance > 0.0 else 0.0
+        for i in range(start, stop):
+            distances[c, i] = np.sqrt(value[i])
 
 
 @njit
@@ -152,7 +156,7 @@ def fill_plain_costs(
             continue
         t, product, r = (
             factors[c, start:stop],
-            mean_products[c, 0, start:stop],
+            mean_products[c, start:stop],
             squared[c, start:stop],
         )
         for i in range(n_rows):
@@ -162,7 +166,7 @@ def fill_plain_costs(
             for i in range(n_rows):
                 t[i] = 0.0 if labels[i] == c else t[i]
         for i in range(n_rows):
-            p = product[i] / mass[c] - mean_norms[c]
+            p = product[i] - mean_norms[c]
             u[i] = t[i] * (t[i] * r[i] + 2 * p)
             shifts[c, start + i] = abs(t[i]) * distances[c, start + i]
         total = plain[c, n_groups, start:stop]
@@ -177,44 +181,56 @@ def fill_plain_costs(
 
 
 @njit
+def highest(values):
+    """Return the largest of values that are not negative, eight at a time."""
+    lanes = np.zeros(8)
+    n_whole = values.shape[0] // 8 * 8
+    for first in range(0, n_whole, 8):
+        for lane in range(8):
+            value = values[first + lane]
+            lanes[lane] = value if value > lanes[lane] else lanes[lane]
+    largest = lanes.max()
+    for i in range(n_whole, values.shape[0]):
+        largest = max(largest, values[i])
+    return largest
+
+
+@njit
 def boundary(distances, cells, shifts, slack, factor):
     """List for each cluster the rows that moves can bring into or out of its cell.
 
-    The margin of row y for cluster c is how much further c is than the nearest mean or,
-    if c is the nearest, how much nearer it is than the second. Listed are margins up to
-    ``factor`` times what the largest shifts of two clusters can bridge, sorted.
+    The margin of row y for cluster c is how much further c is than the mean of its cell
+    or, if c is its cell, how much further the next mean is. Listed are margins that
+    ``factor`` times the largest shifts of both means can bridge, sorted.
     Returns starts (of each cluster's list), rows and margins.
     """
     n_clusters, n_samples = distances.shape
-    largest = np.zeros(n_clusters)
-    for c in range(n_clusters):
-        largest[c] = shifts[c].max()
-    order = np.argsort(largest)
-    firsts, seconds = np.full(n_samples, np.inf), np.full(n_samples, np.inf)
-    for c in range(n_clusters):
+    largest = np.array([highest(shifts[c]) for c in range(n_clusters)])
+    firsts, seconds = distances[0].copy(), np.full(n_samples, np.inf)
+    for c in range(1, n_clusters):
         distance = distances[c]
         for i in range(n_samples):
-            seconds[i] = min(seconds[i], max(firsts[i], distance[i]))
-            firsts[i] = min(firsts[i], distance[i])
+            value = distance[i]
+            later = value if value > firsts[i] else firsts[i]
+            firsts[i] = value if value < firsts[i] else firsts[i]
+            seconds[i] = later if later < seconds[i] else seconds[i]
+    widest = factor * np.sort(largest)[-2:].sum() + slack
+    near = np.flatnonzero(seconds - firsts <= widest)
     starts = np.zeros(n_clusters + 1, np.int64)
-    rows, margins, n_found = np.empty(256, np.int64), np.empty(256), 0
+    rows = np.empty(n_clusters * near.shape[0], np.int64)
+    margins, n_found = np.empty(rows.shape[0]), 0
     for c in range(n_clusters):
-        other = 0.0
-        if n_clusters > 1:
-            other = largest[order[-2]] if order[-1] == c else largest[order[-1]]
-        limit = factor * (largest[c] + other) + slack
-        distance = distances[c]
-        for i in range(n_samples):
-            if distance[i] - firsts[i] > limit:
-                continue
-            margin = (seconds[i] if cells[i] == c else distance[i]) - firsts[i]
-            if margin > limit:
-                continue
-            if n_found == rows.shape[0]:
-                rows = np.concatenate((rows, np.empty_like(rows)))
-                margins = np.concatenate((margins, np.empty_like(margins)))
-            rows[n_found], margins[n_found] = i, margin
-            n_found += 1
+        for i in near:
+            margin, own = np.inf, cells[i]
+            for other in range(n_clusters):
+                if other == own or (c != own and c != other):
+                    continue
+                reach = factor * (largest[own] + largest[other]) + slack
+                away = distances[other, i] - distances[own, i]
+                margin = min(margin, away if away <= reach else np.inf)
+            if margin < np.inf:
+                rows[n_found], margins[n_found] = i, margin
+                n_found += 1
         starts[c + 1], begin = n_found, starts[c]
         by_margin = np.argsort(margins[begin:n_found])
         rows[begin:n_found] = rows[begin:n_found][by_margin]
@@ -224,21 +240,21 @@ def boundary(distances, cells, shifts, slack, factor):
 
 @njit
 def listed_once(rows, margins, n_samples, most):
-    """Return the listed rows by their smallest margin, these margins, and slots.
+    """Return the listed rows, each once, by their smallest margin, and slots.
 
     slots[i] is the place of row i among the first rows, at most ``most``, or -1.
     """
     slots, is_listed = np.full(n_samples, -1), np.zeros(n_samples, np.bool_)
-    once, least, n_once = np.empty_like(rows), np.empty_like(margins), 0
+    once, n_once = np.empty_like(rows), 0
     for place in np.argsort(margins):
         i = rows[place]
         if not is_listed[i]:
             is_listed[i] = True
-            once[n_once], least[n_once] = i, margins[place]
+            once[n_once] = i
             if n_once < most:
                 slots[i] = n_once
             n_once += 1
-    return once[:n_once], least[:n_once], slots
+    return once[:n_once], slots
 
 
 @njit
@@ -252,13 +268,13 @@ def product_of_rows(X, shift, i, y):
 
 @njit
 def changes_of_distances(
-    y, X, shift, mass, mean_norms, mean_products, squared, factors, slots, products,
+    y, is_near, X, shift, mean_norms, mean_products, squared, factors, slots, products,
     changes, start, stop,
 ):  # fmt: skip
     """Fill changes[c, i - start]: how moving row i changes y's distance to mean c.
 
     The mean moves by D = t (x - m), so |y - m|^2 changes by |D|^2 - 2 D.(y - m).
-    OUT: changes[:, : stop - start].
+    It is infinite for means that are not near.  OUT: changes[:, : stop - start].
     """
     n_rows, dots = stop - start, np.empty(stop - start)
     if slots[y] >= 0:
@@ -266,61 +282,71 @@ def changes_of_distances(
     else:
         for i in range(n_rows):
             dots[i] = product_of_rows(X, shift, start + i, y)
-    for c in range(mass.shape[0]):
-        t, r = factors[c, start:stop], squared[c, start:stop]
-        product, out, scale = mean_products[c, 0, start:stop], changes[c], 1 / mass[c]
-        rest = mean_norms[c] - mean_products[c, 0, y] / mass[c]
-        for i in range(n_rows):
-            dot = dots[i] - scale * product[i] + rest
-            out[i] = t[i] * (t[i] * r[i] - 2 * dot)
+    for c in range(mean_norms.shape[0]):
+        if not is_near[c]:
+            changes[c] = np.inf
+        else:
+            t, r = factors[c, start:stop], squared[c, start:stop]
+            product, out = mean_products[c, start:stop], changes[c]
+            rest = mean_norms[c] - mean_products[c, y]
+            for i in range(n_rows):
+                dot = dots[i] - product[i] + rest
+                out[i] = t[i] * (t[i] * r[i] - 2 * dot)
 
 
 @njit
 def correct(
-    y, weights, groups, labels, squared, cells, share, changes, move_costs, start, stop
-):
+    y, is_near, weights, groups, labels, squared, cells, share, less, changes, scratch,
+    move_costs, start, stop,
+):  # fmt: skip
     """Subtract what row y saves in each move of rows start to stop - 1.
 
     Let a and b be the changes of y's squared distances to the cluster that is left and
     the one that is entered. The row saves the largest of 0 and of what its own mean
     moves away by, less what another mean moves away by, less the margin between them:
-    the difference of squared distances, of which ``share`` counts.
+    the difference of squared distances, of which ``share`` counts after it is reduced
+    by ``less``. Clusters that are not near cannot win the row.
     OUT: move_costs[:, :, start:stop].
     """
     n_clusters, n_columns, _ = move_costs.shape
     n_rows, cell, labels = stop - start, cells[y], labels[start:stop]
-    margins = share * (squared[:, y] - squared[cell, y])
+    margins = share * (squared[:, y] - squared[cell, y] - less)
     margins[cell] = np.inf
     nearest = np.argmin(margins)
     first = margins[nearest]
     margins[nearest] = np.inf
     second = margins.min()  # infinite if there are only two clusters
     margins[nearest] = first
-    away, left = np.empty(n_rows), np.empty(n_rows)
-    to_first, to_second = np.empty(n_rows), np.empty(n_rows)
-    others = np.empty(n_rows)
+    away, kept, saved = scratch[0, :n_rows], scratch[1, :n_rows], scratch[2, :n_rows]
+    to_first, to_second = scratch[3, :n_rows], scratch[4, :n_rows]
+    others = scratch[5, :n_rows]
+    n_leaving = 0
     for i in range(n_rows):
         A = labels[i]
         a, is_own = changes[A, i], cell == A
-        left[i] = a
-        away[i] = a if is_own else 0.0
-        to_first[i] = a - first if is_own else -a - margins[A]
-        to_second[i] = a - second if is_own else -a - margins[A]
+        rest = a + margins[A]
+        away[i], kept[i] = (a, np.inf) if is_own else (0.0, rest)
+        to_first[i] = a - first if is_own else -rest
+        to_second[i] = a - second if is_own else -rest
         others[i] = second if nearest == A else first
-    saved = np.empty(n_rows)
+        n_leaving += to_first[i] > 0.0
     for B in range(n_clusters):
-        b, most = changes[B], 0.0
+        if n_leaving == 0 and not is_near[B]:
+            continue
+        b, margin, n_saving = changes[B], margins[B], 0
+        leaving = to_second if nearest == B else to_first
         if cell == B:
             for i in range(n_rows):
-                to_left = b[i] - left[i] - margins[labels[i]]
-                saved[i] = max(0.0, to_left, b[i] - others[i])
-                most = max(most, saved[i])
+                value = b[i] - (kept[i] if kept[i] < others[i] else others[i])
+                saved[i] = value if value > 0.0 else 0.0
+                n_saving += value > 0.0
         else:
-            alone, margin = to_second if nearest == B else to_first, margins[B]
             for i in range(n_rows):
-                saved[i] = max(0.0, alone[i], away[i] - b[i] - margin)
-                most = max(most, saved[i])
-        if most > 0.0:
+                entering = away[i] - b[i] - margin
+                value = leaving[i] if leaving[i] > entering else entering
+                saved[i] = value if value > 0.0 else 0.0
+                n_saving += value > 0.0
+        if n_saving > 0:
             for g in (np.int64(groups[y]), n_columns - 1):
                 out = move_costs[B, g, start:stop]
                 for i in range(n_rows):
@@ -329,36 +355,39 @@ def correct(
 
 @njit
 def correct_all(
-    X, shift, weights, groups, labels, mass, mean_norms, mean_products, squared, cells,
-    factors, shifts, once, least, slots, products, slack, share, reach, move_costs,
-    start, stop,
+    X, shift, weights, groups, labels, mean_norms, mean_products, squared, distances,
+    cells, factors, shifts, once, slots, products, slack, share, less, reach,
+    move_costs, start, stop,
 ):  # fmt: skip
     """Subtract what rows save by changing cells from the costs of all single moves.
 
-    ``once`` are the rows that may, ``least`` their smallest margins. Rows further away
-    than ``reach`` times the shifts of both means stay in their cells.
+    ``once`` are the rows that may. A row stays in its cell if another mean is further
+    away than ``reach`` times the shifts of both means.
     OUT: move_costs[:, :, start:stop].
     """
-    n_clusters = mass.shape[0]
-    changes = np.empty((n_clusters, ROWS_A_TILE))
+    n_clusters = mean_norms.shape[0]
+    changes = np.empty((n_clusters, min(ROWS_A_TILE, stop - start)))
+    scratch = np.empty((6, changes.shape[1]))
+    is_near, largest = np.empty(n_clusters, np.bool_), np.empty(n_clusters)
     for begin in range(start, stop, ROWS_A_TILE):
-        end, furthest = min(begin + ROWS_A_TILE, stop), 0.0
-        for i in range(begin, end):
-            entering = 0.0
+        end = min(begin + ROWS_A_TILE, stop)
+        for c in range(n_clusters):
+            largest[c] = reach * highest(shifts[c, begin:end])
+        for y in once:
+            own, n_near = cells[y], 0
             for c in range(n_clusters):
-                if c != labels[i]:
-                    entering = max(entering, shifts[c, i])
-            furthest = max(furthest, shifts[labels[i], i] + entering)
-        for place in range(once.shape[0]):
-            if least[place] > reach * furthest + slack:
-                break
+                margin = distances[c, y] - distances[own, y]
+                is_near[c] = margin <= largest[own] + largest[c] + slack
+                n_near += is_near[c]
+            if n_near == 1:  # its own
+                continue
             changes_of_distances(
-                once[place], X, shift, mass, mean_norms, mean_products, squared,
-                factors, slots, products, changes, begin, end,
+                y, is_near, X, shift, mean_norms, mean_products, squared, factors,
+                slots, products, changes, begin, end,
             )  # fmt: skip
             correct(
-                once[place], weights, groups, labels, squared, cells, share, changes,
-                move_costs, begin, end,
+                y, is_near, weights, groups, labels, squared, cells, share, less,
+                changes, scratch, move_costs, begin, end,
             )  # fmt: skip
 
 
@@ -393,8 +422,8 @@ def set_own_costs(weights, labels, members, move_costs, start, stop):
 
 @njit
 def fill_move_costs(
-    X, shift, weights, groups, labels, members, mass, mean_norms, mean_products,
-    squared, cells, plain, factors, shifts, once, least, slots, products, slack,
+    X, shift, weights, groups, labels, members, mean_norms, mean_products, squared,
+    distances, cells, plain, factors, shifts, once, slots, products, slack,
     move_costs, start, stop,
 ):  # fmt: skip
     """Fill the change in each group's cost if row i moves to another cluster c.
@@ -404,8 +433,8 @@ def fill_move_costs(
     """
     add_plain_costs(labels, plain, move_costs, start, stop)
     correct_all(
-        X, shift, weights, groups, labels, mass, mean_norms, mean_products, squared,
-        cells, factors, shifts, once, least, slots, products, slack, 1.0, 1.0,
-        move_costs, start, stop,
+        X, shift, weights, groups, labels, mean_norms, mean_products, squared,
+        distances, cells, factors, shifts, once, slots, products, slack, 1.0,
+        0.0, 1.0, move_costs, start, stop,
     )  # fmt: skip
     set_own_costs(weights, labels, members, move_costs, start, stop)

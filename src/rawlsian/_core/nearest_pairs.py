@@ -6,7 +6,7 @@ only the file of a function, so no compiled function calls one of another file.
 
 import numpy as np
 
-from rawlsian._support.compile import njit
+from rawlsian._support.compile import inlined, njit
 
 # --- One pair ---
 
@@ -20,14 +20,14 @@ def product_of_rows(X, shift, i, y):
     return total
 
 
-@njit
+@inlined
 def row_product(X, shift, slots, products, i, y):
     """Return the product of rows i and y, from the table if y has a place in it."""
     slot = slots[y]
     return products[slot, i] if slot >= 0 else product_of_rows(X, shift, i, y)
 
 
-@njit
+@inlined
 def shift_together(
     c, x, y, w_x, w_y, xy, place, mass, mean_norms, mean_products, squared, counts,
     mean_dots, cell_products, clusters, t_x, t_y, reach, loss,
@@ -40,8 +40,8 @@ def shift_together(
     n_groups, mean_norm = counts.shape[1], mean_norms[c]
     new = mass[c] + w_x + w_y
     a, b = w_x / new, w_y / new
-    p_x = mean_products[c, 0, x] / mass[c] - mean_norm
-    p_y = mean_products[c, 0, y] / mass[c] - mean_norm
+    p_x = mean_products[c, x] - mean_norm
+    p_y = mean_products[c, y] - mean_norm
     between = xy - p_x - p_y - mean_norm
     length = a * a * squared[c, x] + b * b * squared[c, y] + 2 * a * b * between
     length = max(length, 0.0)
@@ -56,7 +56,7 @@ def shift_together(
         loss[n_groups] += change
 
 
-@njit
+@inlined
 def plain_pair(
     x, A, B, y, C, D, xy, weights, mass, mean_norms, mean_products, squared, counts,
     mean_dots, cell_products, plain, shifts, clusters, t_x, t_y, reach, loss,
@@ -98,56 +98,59 @@ def plain_pair(
     return n_changed
 
 
-@njit
+@inlined
 def save_in_pair(
-    x, y, n_changed, clusters, t_x, t_y, reach, X, shift, weights, groups, mass,
+    x, y, n_changed, clusters, t_x, t_y, reach, place_of, X, shift, weights, groups,
     mean_norms, mean_products, squared, cells, starts, rows, margins, slots, products,
     slack, seen, serial, loss,
 ):  # fmt: skip
     """Subtract from the loss of a pair what rows save by changing their cells.
 
-    ``seen`` marks rows that were visited for the pair with this serial number.
-    OUT: loss, seen.
+    ``seen`` marks rows that were visited for the pair with this serial number, and
+    place_of[c] is the place of c among the clusters that change, else -1.
+    OUT: loss, seen; place_of, which is left as it was.
     """
-    n_clusters = mass.shape[0]
+    n_clusters = squared.shape[0]
+    furthest = 0.0
     for here in range(n_changed):
-        c, other = clusters[here], 0.0
-        for also in range(n_changed):
-            if also != here:
-                other = max(other, reach[also])
-        limit = reach[here] + other + slack
+        place_of[clusters[here]] = here
+        furthest = max(furthest, reach[here])
+    for here in range(n_changed):
+        c = clusters[here]
         for place in range(starts[c], starts[c + 1]):
-            if margins[place] > limit:
+            if margins[place] > reach[here] + furthest + slack:
                 break
             z = rows[place]
-            if seen[z] == serial:
+            cell = cells[z]
+            own = place_of[cell]
+            other = furthest if cell == c else (reach[own] if own >= 0 else 0.0)
+            if seen[z] == serial or margins[place] > reach[here] + other + slack:
                 continue
             seen[z] = serial
             xz = row_product(X, shift, slots, products, x, z)
             yz = row_product(X, shift, slots, products, y, z)
-            cell = cells[z]
-            own, best = squared[cell, z], np.inf
+            now, best = squared[cell, z], np.inf
             for k in range(n_clusters):
-                distance = squared[k, z]
-                for at in range(n_changed):
-                    if clusters[at] == k:
-                        z_k = mean_norms[k] - mean_products[k, 0, z] / mass[k]
-                        dot_x = xz + z_k - mean_products[k, 0, x] / mass[k]
-                        dot_y = yz + z_k - mean_products[k, 0, y] / mass[k]
-                        distance -= 2 * (t_x[at] * dot_x + t_y[at] * dot_y)
-                        distance += reach[at] * reach[at]
+                distance, at = squared[k, z], place_of[k]
+                if at >= 0:
+                    z_k = mean_norms[k] - mean_products[k, z]
+                    dot = t_x[at] * (xz + z_k - mean_products[k, x])
+                    dot += t_y[at] * (yz + z_k - mean_products[k, y])
+                    distance += reach[at] * reach[at] - 2 * dot
                 if k == cell:
-                    own = distance
+                    now = distance
                 best = min(best, distance)
-            if best < own:
-                loss[groups[z]] -= weights[z] * (own - best)
-                loss[-1] -= weights[z] * (own - best)
+            if best < now:
+                loss[groups[z]] -= weights[z] * (now - best)
+                loss[-1] -= weights[z] * (now - best)
+    for here in range(n_changed):
+        place_of[clusters[here]] = -1
 
 
 # --- Searches ---
 
 
-@njit
+@inlined
 def is_possible(members, A, B, C, D):
     """Return True if moves from A to B and from C to D leave no cluster empty."""
     if A == C:
@@ -155,7 +158,7 @@ def is_possible(members, A, B, C, D):
     return (members[A] > 1 or D == A) and (members[C] > 1 or B == C)
 
 
-@njit
+@inlined
 def is_admitted(proposed, j, utilities, tolerance):
     """Return True if the lowest utility rises."""
     least = utilities.min() + tolerance
@@ -181,6 +184,7 @@ def pair_moves(
     found, out, n_found = np.empty(64, np.int64), np.empty((64, n_groups)), 0
     clusters, loss = np.empty(4, np.int64), np.empty(n_groups + 1)
     t_x, t_y, reach = np.empty(4), np.empty(4), np.empty(4)
+    place_of = np.full(mass.shape[0], -1)
     seen, dots = np.full(weights.shape[0], -1), np.empty(n_moves)
     x = -1
     for a in range(start, stop):
@@ -203,8 +207,8 @@ def pair_moves(
             )  # fmt: skip
             number = a * n_moves + b
             save_in_pair(
-                x, y, n_changed, clusters, t_x, t_y, reach, X, shift, weights,
-                groups, mass, mean_norms, mean_products, squared, cells, starts, rows,
+                x, y, n_changed, clusters, t_x, t_y, reach, place_of, X, shift, weights,
+                groups, mean_norms, mean_products, squared, cells, starts, rows,
                 margins, slots, products, slack, seen, number, loss,
             )  # fmt: skip
             for g in range(n_groups):
@@ -219,121 +223,212 @@ def pair_moves(
     return found[:n_found], out[:n_found]
 
 
-@njit
-def pairing_costs(
-    weights, labels, members, mass, mean_norms, counts, mean_dots, sums, plain, shifts,
-    distances, once, halved, examples, targets, costs, saved, halves, extra,
-):  # fmt: skip
-    """Bound the cost of pairs from below: costs[a] + costs[b] - saved[a].
+# --- All pairs: rule out by plain costs, evaluate the rest ---
 
-    A row that both moves together bring into another cell saves no more than it would
-    save by each move if its margins were half as wide. ``halved`` has minus these
-    savings of each single move. costs[a] is the plain cost of move a less its half.
-    Plain costs add up unless the moves share a cluster. Then its mean moves by D, which
-    differs from the sum of both shifts by at most |e|; with R = S - n m of its cell the
-    pair saves at most 2 |e| |R| + n (|D_x|^2 + |D_y|^2), and rows that change their
-    cells (they are among ``once``) save at most ``extra`` more.
-    OUT: costs, saved, halves, extra.
+
+@njit
+def difference_together(mass, shifts, distances, starts, rows, heaviest):
+    """Bound how much two moves together change distances otherwise than one by one.
+
+    If both moves shift the mean of one cluster, it moves by D_x + D_y + e, with |e| at
+    most w (|D_x| + |D_y|) / (N - 2 w). The squared distance of a listed row then
+    changes by at most 2 |e| r + 2 |D_x| |D_y| + 2 |e| (|D_x| + |D_y|) + |e|^2 more or
+    less. Returns the sum of the two largest such bounds, as two means may move, and
+    has_room: True for clusters with N > 2 w, for which the bound holds, and at the
+    end for none.
     """
-    n_clusters, n_groups, _ = sums.shape
-    residuals, largest, furthest = np.empty((3, n_clusters))
-    sizes, weight_in_reach = counts.sum(axis=1), 0.0
+    n_clusters = mass.shape[0]
+    bounds, has_room = np.zeros(n_clusters), np.ones(n_clusters + 1, np.bool_)
+    has_room[:-1] = mass > 2 * heaviest
     for c in range(n_clusters):
-        norm = (sums[c].sum(axis=0) ** 2).sum()
-        norm += sizes[c] * (sizes[c] * mean_norms[c] - 2 * mean_dots[c].sum())
-        residuals[c], largest[c] = np.sqrt(max(norm, 0.0)), shifts[c].max()
-        furthest[c] = 0.0
-        for y in once:
-            furthest[c] = max(furthest[c], distances[c, y])
-    for y in once:
-        weight_in_reach += weights[y]
-    heaviest = weights.max()
-    for move in range(examples.shape[0]):
-        i = examples[move]
-        A, B = np.int64(labels[i]), targets[move]
-        halves[move] = -halved[B, n_groups, i]
-        costs[move] = plain[A, n_groups, i] + plain[B, n_groups, i] - halves[move]
-        saved[move], extra[move] = 0.0, 0.0
-        for c in (A, B):
-            room = mass[c] - weights[i] - heaviest
-            if room <= 0.0 or (c == A and members[A] == 1):
-                saved[move], extra[move] = np.inf, np.inf
-                break
-            D_x, D_y = shifts[c, i], largest[c]
-            e = (heaviest * D_x + weights[i] * D_y) / room
-            saved[move] += 2 * e * residuals[c] + sizes[c] * (D_x**2 + D_y**2)
-            change = 2 * e * furthest[c] + (D_x + D_y + e) ** 2 + D_x**2 + D_y**2
-            extra[move] += weight_in_reach * change
-        saved[move] += extra[move]
+        if has_room[c]:
+            D, r = shifts[c].max(), 0.0
+            for place in range(starts[c], starts[c + 1]):
+                r = max(r, distances[c, rows[place]])
+            e = 2 * heaviest * D / (mass[c] - 2 * heaviest)
+            bounds[c] = 2 * e * r + 2 * D * D + 4 * e * D + e * e
+    return np.sort(bounds)[-2:].sum(), has_room
+
+
+@njit
+def sort_by_label(
+    order, weights, labels, mass, mean_norms, mean_products, squared, counts, mean_dots,
+    cell_products, plain, halved, lag,
+):  # fmt: skip
+    """Return what ``promising_pairs`` reads of rows, in the order of their labels.
+
+    Of two columns, the first is for all groups, the second for the group ``lag``.
+    Returns ends, where the rows of each label end; weights w; r = |x - m|^2 and
+    p = (x - m).m for each cluster; q = (x - m).(S - n m) for its cell; the plain costs
+    of entering or leaving it; and those of moving to it, less what rows then save at
+    most.
+    """
+    n_clusters, n_columns, _ = plain.shape
+    n_groups, n_rows = n_columns - 1, order.shape[0]
+    ends = np.zeros(n_clusters + 1, np.int64)
+    w = weights[order]
+    r, p = np.empty((n_clusters, n_rows)), np.empty((n_clusters, n_rows))
+    q, single = np.zeros((2, n_clusters, n_rows)), np.empty((2, n_clusters, n_rows))
+    moved = np.empty_like(single)
+    for s in range(n_rows):
+        ends[labels[order[s]] + 1] = s + 1
+    for c in range(n_clusters):
+        ends[c + 1] = max(ends[c + 1], ends[c])
+        for s in range(n_rows):
+            i = order[s]
+            A = labels[i]
+            r[c, s] = squared[c, i]
+            p[c, s] = mean_products[c, i] - mean_norms[c]
+            for g in range(n_groups):
+                excess = cell_products[c, g, i] - mean_dots[c, g]
+                excess -= counts[c, g] * p[c, s]
+                q[0, c, s] += excess
+                if g == lag:
+                    q[1, c, s] = excess
+            for column in range(2):
+                g = n_groups if column == 0 else lag
+                single[column, c, s] = plain[c, g, i]
+                moved[column, c, s] = plain[A, g, i] + plain[c, g, i] + halved[c, g, i]
+    return ends, w, r, p, q, single, moved
+
+
+@njit
+def fill_shared(
+    s, w_x, sign, c, n, mass, mean_norm, dots, w, r, p, q, single, out, first, last
+):
+    """Fill what moving x and y together through cluster c costs above both plain costs.
+
+    x is row s and has the signed weight w_x, each y has sign * w.  OUT: out.
+    """
+    p_x, q_x, r_x, single_x = p[c, s] + mean_norm, q[c, s], r[c, s], single[c, s]
+    dots, w, r, p = dots[first:last], w[first:last], r[c, first:last], p[c, first:last]
+    q, single = q[c, first:last], single[c, first:last]
+    for y in range(last - first):
+        inverse = 1.0 / (mass + w_x + sign * w[y])
+        a, b = w_x * inverse, sign * w[y] * inverse
+        length = a * a * r_x + b * (b * r[y] + 2 * a * (dots[y] - p_x - p[y]))
+        out[y] = n * length - 2 * (a * q_x + b * q[y]) - single_x - single[y]
+
+
+@njit
+def fill_scores(
+    x_total, x_lag, y_total, y_lag, one_total, one_lag, two_total, two_lag, limit,
+    scores,
+):  # fmt: skip
+    """Fill scores and return how many are negative: pairs that are to be evaluated.
+
+    A score is the larger of the total cost less the limit, and of the cost of the
+    worst-off group. Costs are those of moving x, of moving each y, and of up to two
+    clusters that both pass through.  OUT: scores.
+    """
+    n_negative = 0
+    for y in range(scores.shape[0]):
+        scores[y] = x_total + y_total[y] + one_total[y] + two_total[y] - limit
+    for y in range(scores.shape[0]):
+        of_lag = x_lag + y_lag[y] + one_lag[y] + two_lag[y]
+        scores[y] = of_lag if of_lag > scores[y] else scores[y]
+        n_negative += scores[y] < 0.0
+    return n_negative
 
 
 @njit
 def promising_pairs(
     X, shift, weights, groups, labels, members, mass, mean_norms, mean_products,
     squared, counts, mean_dots, cell_products, plain, shifts, cells, starts, rows,
-    margins, slots, products, slack, utilities, group_sizes, tolerance, examples,
-    targets, costs, saved, halves, extra, order, limit, places,
+    margins, slots, products, slack, utilities, group_sizes, tolerance, order, ends, w,
+    r, p, q, single, moved, has_room, numbers, limit, first_dots, start,
 ):  # fmt: skip
     """Search the pairs that may cost less than limit in total.
 
-    ``order`` sorts the moves by their costs. The first move of a pair is the cheaper
-    one, at one of these ``places`` in the order.
-    Returns the pairs found as numbers a n_moves + b with a < b, and the utilities
-    after each, in no particular order.
+    The first row of a pair is at ``start`` in ``order`` or up to len(first_dots) places
+    after; first_dots has its products with all rows. Its moves are compared with those
+    of all later rows of one label: their plain costs, less what rows save at most, must
+    be below the limit in total and below 0 for the worst-off group. The few pairs that
+    are left are evaluated exactly.
+    numbers[i, c] is the number of the move of row i to c.
+    Returns the pairs found as numbers a n_moves + b with a < b, the utilities after
+    each, in no particular order, and the limit that they leave.
     """
-    n_moves, n_groups = order.shape[0], utilities.shape[0]
+    n_clusters, n_columns, _ = plain.shape
+    n_groups, n_rows = n_columns - 1, order.shape[0]
+    n_moves, lag = n_rows * (n_clusters - 1), utilities.argmin()
     least = tolerance * group_sizes.sum()
     found, out, n_found = np.empty(64, np.int64), np.empty((64, n_groups)), 0
-    clusters, loss = np.empty(4, np.int64), np.empty(n_groups + 1)
+    clusters, loss = np.empty(4, np.int64), np.empty(n_columns)
     t_x, t_y, reach = np.empty(4), np.empty(4), np.empty(4)
+    place_of = np.full(mass.shape[0], -1)
     seen = np.full(weights.shape[0], -1)
-    for place in places:
-        a = order[place]
-        if 2 * costs[a] - saved[a] >= limit:
-            continue
-        x, B = examples[a], targets[a]
+    dots, scores = np.empty(n_rows), np.empty(n_rows)
+    shared = np.zeros((2, n_clusters + 1, n_rows))
+    for s in range(start, start + first_dots.shape[0]):
+        x = order[s]
         A = np.int64(labels[x])
-        for later in range(place + 1, n_moves):
-            b = order[later]
-            if costs[a] + costs[b] - saved[a] >= limit:
-                break
-            y, D = examples[b], targets[b]
-            C = np.int64(labels[y])
-            if y == x or not is_possible(members, A, B, C, D):
+        for j in range(s + 1, n_rows):
+            dots[j] = first_dots[s - start, order[j]]
+        for C in range(A, n_clusters):
+            first, last = max(ends[C], s + 1), ends[C + 1]
+            if first >= last:
                 continue
-            is_shared = A in (C, D) or B in (C, D)
-            if not is_shared and costs[a] + costs[b] >= limit:
-                continue
-            xy = product_of_rows(X, shift, x, y) if is_shared else 0.0
-            n_changed = plain_pair(
-                x, A, B, y, C, D, xy, weights, mass, mean_norms, mean_products,
-                squared, counts, mean_dots, cell_products, plain, shifts, clusters,
-                t_x, t_y, reach, loss,
-            )  # fmt: skip
-            if loss[n_groups] - halves[a] - halves[b] - extra[a] >= limit:
-                continue
-            number = min(a, b) * n_moves + max(a, b)
-            save_in_pair(
-                x, y, n_changed, clusters, t_x, t_y, reach, X, shift, weights,
-                groups, mass, mean_norms, mean_products, squared, cells, starts, rows,
-                margins, slots, products, slack, seen, number, loss,
-            )  # fmt: skip
-            if loss[n_groups] >= limit:
-                continue
-            is_harmless = True
-            for g in range(n_groups):
-                out[n_found, g] = utilities[g] - loss[g] / group_sizes[g]
-                is_harmless &= out[n_found, g] >= utilities[g] - tolerance
-            if not is_admitted(out, n_found, utilities, tolerance):
-                continue
-            # As next_limit of move_kernels: a pair that harms no group costs at most
-            # ``least``, so one that harms a group rules out only what costs more.
-            change = loss[n_groups]
-            change = change if is_harmless else max(change, least)
-            limit = min(limit, change + least)
-            found[n_found] = number
-            n_found += 1
-            if n_found == found.shape[0]:
-                found = np.concatenate((found, np.empty_like(found)))
-                out = np.concatenate((out, np.empty_like(out)))
-    return found[:n_found], out[:n_found]
+            for c in range(n_clusters):
+                w_x, sign = -w[s] if c == A else w[s], -1.0 if c == C else 1.0
+                for column in range(2):
+                    n = counts[c, lag] if column == 1 else counts[c].sum()
+                    fill_shared(
+                        s, w_x, sign, c, n, mass[c], mean_norms[c], dots, w, r, p,
+                        q[column], single[column], shared[column, c], first, last,
+                    )  # fmt: skip
+            for B in range(n_clusters):
+                for D in range(n_clusters):
+                    if B == A or D == C or not is_possible(members, A, B, C, D):
+                        continue
+                    # Clusters that both rows pass through; the last plane is 0.
+                    one = A if A in (C, D) else n_clusters
+                    two = B if B in (C, D) else n_clusters
+                    is_bounded = has_room[one] and has_room[two]
+                    n_negative = fill_scores(
+                        moved[0, B, s], moved[1, B, s], moved[0, D, first:last],
+                        moved[1, D, first:last], shared[0, one, : last - first],
+                        shared[1, one, : last - first], shared[0, two, : last - first],
+                        shared[1, two, : last - first], limit, scores[: last - first],
+                    )  # fmt: skip
+                    if is_bounded and n_negative == 0:
+                        continue
+                    for j in range(last - first):
+                        if is_bounded and scores[j] >= 0.0:
+                            continue
+                        y = order[first + j]
+                        n_changed = plain_pair(
+                            x, A, B, y, C, D, dots[first + j], weights, mass,
+                            mean_norms, mean_products, squared, counts, mean_dots,
+                            cell_products, plain, shifts, clusters, t_x, t_y, reach,
+                            loss,
+                        )  # fmt: skip
+                        number_x, number_y = numbers[x, B], numbers[y, D]
+                        number = min(number_x, number_y) * n_moves
+                        number += max(number_x, number_y)
+                        save_in_pair(
+                            x, y, n_changed, clusters, t_x, t_y, reach, place_of, X,
+                            shift, weights, groups, mean_norms, mean_products, squared,
+                            cells, starts, rows, margins, slots, products, slack, seen,
+                            number, loss,
+                        )  # fmt: skip
+                        if loss[n_groups] >= limit:
+                            continue
+                        is_harmless = True
+                        for g in range(n_groups):
+                            out[n_found, g] = utilities[g] - loss[g] / group_sizes[g]
+                            is_harmless &= out[n_found, g] >= utilities[g] - tolerance
+                        if not is_admitted(out, n_found, utilities, tolerance):
+                            continue
+                        # As next_limit of move_kernels: a pair that harms no group
+                        # costs at most ``least``, so one that harms a group rules out
+                        # only what costs more.
+                        change = loss[n_groups]
+                        change = change if is_harmless else max(change, least)
+                        limit = min(limit, change + least)
+                        found[n_found] = number
+                        n_found += 1
+                        if n_found == found.shape[0]:
+                            found = np.concatenate((found, np.empty_like(found)))
+                            out = np.concatenate((out, np.empty_like(out)))
+    return found[:n_found], out[:n_found], limit

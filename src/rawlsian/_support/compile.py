@@ -7,13 +7,20 @@ from typing import Any
 
 import numba
 
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+
 
 def njit(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile at the first call; cache the machine code if a folder is writable."""
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
     compiled: Callable[..., Any]
     try:
-        compiled = numba.njit(cache=True, **options)(function)
+        compiled = numba.njit(cache=True, **OPTIONS)(function)
     except RuntimeError:  # numba finds no writable cache folder
-        compiled = numba.njit(**options)(function)
+        compiled = numba.njit(**OPTIONS)(function)
+    return compiled
+
+
+def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile into each kernel that calls it: passing many arrays takes time."""
+    compiled: Callable[..., Any] = numba.njit(forceinline=True, **OPTIONS)(function)
     return compiled
