@@ -122,7 +122,7 @@ def test_move_costs_have_the_same_bits_with_and_without_a_transposed_copy(monkey
     [
         ("continuous", "assigned", 100_000),
         ("far", "assigned", 100_000),
-        ("far", "nearest", 10_000),
+        ("far", "nearest", 5_000),
     ],
 )
 def test_drift_stays_below_1e_9_over_many_moves(monkeypatch, rows, utility, n_moves):
