@@ -119,6 +119,53 @@ def bench_pairs():
     row(f"traversal, {trajectory.n_iter} iterations", f"{seconds:.1f} s")
 
 
+def bench_nearest():
+    """The paper's utility, the nearest mean, against the assigned mean."""
+    from sklearn.cluster import KMeans
+
+    from rawlsian import R2Exhaustive, traverse
+
+    golden = golden_case()
+
+    def walk(utility, operator, steps=None):
+        traverse(
+            golden.X, golden.labels, golden.sex, operator=operator, utility=utility,
+            max_iter=steps,
+        )  # fmt: skip
+
+    def step(utility, operator, steps, repeats):
+        many, few = paired_seconds(
+            lambda: walk(utility, operator, steps + 1),
+            lambda: walk(utility, operator, 1),
+            repeats,
+        )
+        return (many - few) / steps
+
+    for name, operator, steps, repeats in (
+        ("R1", "R1", 100, 31),
+        ("R2", "R2", 20, 11),
+        ("R2-exhaustive", "R2-exhaustive", 20, 11),
+        ("R2-exhaustive, `keep_all=True`", R2Exhaustive(keep_all=True), 2, 3),
+    ):
+        nearest, assigned = (
+            np.median(step(utility, operator, steps, repeats))
+            for utility in ("nearest", "assigned")
+        )
+        row(
+            f"one step of {name}, nearest and assigned",
+            f"{nearest * 1e3:.3g} ms and {assigned * 1e3:.3g} ms, ratio "
+            f"{nearest / assigned:.1f}",
+        )
+    ours, theirs = paired_seconds(
+        lambda: walk("nearest", "R1"),
+        lambda: KMeans(5, n_init=10, random_state=0).fit(golden.X),
+        repeats=51,
+    )
+    row("R1 traversal of the golden case, nearest, 511 steps", spread(ours))
+    row("`KMeans(5, n_init=10).fit` on the same data", spread(theirs))
+    row("ratio, median of pairs", f"{np.median(ours / theirs):.2f}")
+
+
 def bench_restarts():
     """Many k-means runs against a loop of scikit-learn's KMeans, per run."""
     from sklearn.cluster import KMeans
@@ -186,7 +233,7 @@ import numpy as np
 from rawlsian import load_adult, traverse
 {PEAK}
 
-n = int(sys.argv[1])
+n, utility = int(sys.argv[1]), sys.argv[2]
 adult = load_adult()
 rng = np.random.default_rng(0)
 # Adult's rows drawn with replacement, numbers jittered, so that rows differ.
@@ -198,12 +245,13 @@ for start in range(0, n, 100_000):
     X[start : start + len(rows), :5] += rng.normal(scale=0.01, size=(len(rows), 5))
     groups[start : start + len(rows)] = adult.sensitive_features[rows] == "Male"
 labels = (X[:, 0] * 20).astype(np.int32) % 5
-traverse(X[:2000], labels[:2000], groups[:2000], max_iter=3)  # warm
+few = X[:2000], labels[:2000], groups[:2000]
+traverse(*few, utility=utility, max_iter=3)  # warm
 
 before = reset_peak()
 steps = []
 traverse(
-    X, labels, groups, max_iter=12, max_distance=8.0,
+    X, labels, groups, utility=utility, max_iter=12, max_distance=8.0,
     callback=lambda step: steps.append(time.perf_counter()),
 )
 memory = peak() - before
@@ -211,13 +259,13 @@ print(np.median(np.diff(steps)), memory)
 """
 
 
-def bench_large():
+def bench_large(utility="assigned"):
     """R1 for growing n: time per iteration, and memory besides X in units of P."""
     row("n", "one R1 iteration", "per row", "memory besides X", "in units of P")
     row(*["---"] * 5)
     for n in (1_000, 10_000, 100_000, 300_000, 1_000_000):
         done = subprocess.run(
-            [sys.executable, "-c", LARGE, str(n)],
+            [sys.executable, "-c", LARGE, str(n), utility],
             capture_output=True, text=True, check=True,
         )  # fmt: skip
         seconds, memory = map(float, done.stdout.split())
@@ -231,6 +279,11 @@ def bench_large():
             f"{memory / 2**20:.0f} MiB" if shows else "",
             f"{memory / products:.2f}" if shows else "",
         )
+
+
+def bench_large_nearest():
+    """R1 under the nearest mean for growing n."""
+    bench_large("nearest")
 
 
 def bench_whole():
@@ -295,8 +348,10 @@ BENCHMARKS = {
     "r1": bench_r1,
     "reference": bench_reference,
     "pairs": bench_pairs,
+    "nearest": bench_nearest,
     "restarts": bench_restarts,
     "large": bench_large,
+    "large-nearest": bench_large_nearest,
     "whole": bench_whole,
     "import": bench_import,
 }
@@ -312,7 +367,7 @@ def main(names):
     print(f"Python {platform.python_version()}, {versions}, {n_threads()} threads")
     for name in names or BENCHMARKS:
         print(f"\n{BENCHMARKS[name].__doc__}\n")
-        if name != "large":
+        if not name.startswith("large"):
             row("measurement", "result")
             row("---", "---")
         BENCHMARKS[name]()

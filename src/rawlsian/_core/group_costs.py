@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rawlsian._core.problem import ROWS_A_THREAD, Problem
 from rawlsian._support.threads import run_in_chunks
+
+T = TypeVar("T")
 
 # Numbers of moves or pairs, and the group utilities after each.
 Block: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float64]]
@@ -118,9 +120,11 @@ class GroupCosts(ABC):
     ) -> Callable[[int, int], Block]:
         """Return the search of ``pairs`` for first moves start to stop - 1."""
 
-    def _for_rows(self, kernel: Callable[..., None], *arguments: Any) -> None:
+    def _for_rows(self, kernel: Callable[..., T], *arguments: Any) -> list[T]:
         """Call ``kernel(*arguments, start, stop)`` for chunks of rows, on threads."""
-        run_in_chunks(
+        if self.problem.n_samples < ROWS_A_THREAD:  # saves a microsecond
+            return [kernel(*arguments, 0, self.problem.n_samples)]
+        return run_in_chunks(
             lambda start, stop: kernel(*arguments, start, stop),
             self.problem.n_samples,
             smallest_chunk=ROWS_A_THREAD,

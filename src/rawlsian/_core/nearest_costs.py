@@ -74,6 +74,7 @@ class NearestCosts(GroupCosts):
         self._mean_products = np.empty((n_clusters, n_samples))
         self._squared = np.empty((n_clusters, n_samples))
         self._distances = np.empty((n_clusters, n_samples))
+        self._firsts, self._seconds = np.empty((2, n_samples))
         # Sums of cells.
         self._cells = np.zeros(n_samples, dtype=np.int32)
         self._cell_members = np.zeros(n_clusters, dtype=np.int64)
@@ -96,11 +97,7 @@ class NearestCosts(GroupCosts):
 
     @property
     def move_costs(self) -> NDArray[np.float64]:
-        """Change in each group's cost with single moves.
-
-        The entry of the cluster that an example is in is 0, or infinity if it may not
-        leave; the others hold the whole change.
-        """
+        """Change in each group's cost when an example leaves or enters a cluster."""
         self._ensure_move_costs()
         return self._move_costs
 
@@ -116,9 +113,8 @@ class NearestCosts(GroupCosts):
         self._is_moved[:] = True
         self._summarise_labels()
         self._fill_products(self._label_sums, self._label_products)
-        self._measure()
         self._cells[:] = 0
-        rows, cells = nearest_kernels.changed_cells(self._squared, self._cells)
+        rows, cells = self._measure()
         self._cells[rows] = cells
         cluster_sums.accumulate(
             problem.X, problem.shift, problem.norms, problem.weights, problem.groups,
@@ -149,8 +145,7 @@ class NearestCosts(GroupCosts):
             self._one_group, (examples, sources, targets), self._label_sums,
             self._label_products,
         )  # fmt: skip
-        self._measure()
-        self._update_cells()
+        self._update_cells(*self._measure())
         return sources
 
     def utilities_after(
@@ -278,18 +273,22 @@ class NearestCosts(GroupCosts):
             self._mass, self._mean_norms,
         )  # fmt: skip
 
-    def _measure(self) -> None:
-        """Compute the distances of all rows to the means that moved."""
-        self._for_rows(
+    def _measure(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Compute the distances to means that moved; return rows to other cells."""
+        found = self._for_rows(
             nearest_kernels.measure, self.problem.norms, self._label_products,
-            self._mass, self._mean_norms, self._is_moved, self._mean_products,
-            self._squared, self._distances,
+            self._mass, self._mean_norms, self._is_moved, self._cells,
+            self._mean_products, self._squared, self._distances, self._firsts,
+            self._seconds,
         )  # fmt: skip
+        rows, cells = (
+            found[0] if len(found) == 1 else map(np.hstack, zip(*found, strict=True))
+        )
+        return rows, cells
 
-    def _update_cells(self) -> None:
+    def _update_cells(self, rows: NDArray[np.int64], cells: NDArray[np.int64]) -> None:
         """Move rows to the cells of their nearest means, and update the costs."""
         problem = self.problem
-        rows, cells = nearest_kernels.changed_cells(self._squared, self._cells)
         sources = np.empty_like(cells)
         cluster_sums.reassign(
             problem.X, problem.shift, problem.norms, problem.weights, problem.groups,
@@ -378,11 +377,15 @@ class NearestCosts(GroupCosts):
         self._ensure_move_costs()
         problem = self.problem
         most = min(MOST_BOUNDARY_ROWS, LARGEST_TABLE // problem.n_samples)
-        starts, rows, margins = nearest_kernels.boundary(
-            self._distances, self._cells, self._shifts, slack, factor
-        )
-        once, slots = nearest_kernels.listed_once(
-            rows, margins, problem.n_samples, most
+        starts, rows, margins, once, slots = nearest_kernels.boundary(
+            self._distances,
+            self._firsts,
+            self._seconds,
+            self._cells,
+            self._shifts,
+            slack,
+            factor,
+            most,
         )
         products = np.empty((min(len(once), most), problem.n_samples))
         self._for_rows(

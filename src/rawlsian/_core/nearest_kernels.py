@@ -29,51 +29,59 @@ ROWS_A_TILE = 256
 
 
 @njit
+def changed_cells(squared, cells, firsts, seconds, start, stop):
+    """Return the rows whose nearest mean is not that of their cell, and the nearest.
+
+    OUT: firsts, seconds: squared distances to the nearest and the next mean.
+    """
+    n_rows, nearest = stop - start, np.zeros(stop - start, np.int64)
+    firsts, seconds = firsts[start:stop], seconds[start:stop]
+    firsts[:] = squared[0, start:stop]
+    seconds[:] = np.inf
+    for c in range(1, squared.shape[0]):
+        distance = squared[c, start:stop]
+        for i in range(n_rows):
+            value, first = distance[i], firsts[i]
+            later = first if value < first else value
+            seconds[i] = later if later < seconds[i] else seconds[i]
+            firsts[i] = value if value < first else first
+            nearest[i] = c if value < first else nearest[i]
+    rows, n_found = np.empty(n_rows, np.int64), 0
+    for i in range(n_rows):
+        cell = cells[start + i]
+        # A row in the cell of an equally near mean stays there.
+        if nearest[i] != cell and firsts[i] < squared[cell, start + i]:
+            rows[n_found] = i
+            n_found += 1
+    return start + rows[:n_found], nearest[rows[:n_found]]
+
+
+@njit
 def measure(
-    norms, label_products, mass, mean_norms, is_changed, mean_products, squared,
-    distances, start, stop,
+    norms, label_products, mass, mean_norms, is_changed, cells, mean_products, squared,
+    distances, firsts, seconds, start, stop,
 ):  # fmt: skip
     """Compute products x.m and distances |x - m| of rows and the changed means.
 
-    OUT: mean_products, squared, distances, each [:, start:stop].
+    Returns the rows that are nearer to another mean than to that of their cell, and
+    that mean.
+    OUT: mean_products, squared, distances, firsts, seconds, each [..., start:stop].
     """
     for c in range(mass.shape[0]):
         if not is_changed[c]:
             continue
         label_product, norm, scale = label_products[c, 0], mean_norms[c], 1 / mass[c]
-        product, value = mean_products[c], squared[c]
-        for i in range(start, stop):
+        label_product, norms_here = label_product[start:stop], norms[start:stop]
+        product, value = mean_products[c, start:stop], squared[c, start:stop]
+        distance = distances[c, start:stop]
+        for i in range(stop - start):
             product[i] = scale * label_product[i]
-            distance = norms[i] - 2 * product[i] + norm
-            value[i] = distance if distance > 0.0 else 0.0
-        for i in range(start, stop):
-            distances[c, i] = np.sqrt(value[i])
-
-
-@njit
-def changed_cells(squared, cells):
-    """Return the rows whose nearest mean is not that of their cell, and the nearest."""
-    n_clusters, n_samples = squared.shape
-    best, nearest = np.empty(n_samples), np.empty(n_samples, np.int32)
-    for i in range(n_samples):
-        best[i], nearest[i] = squared[0, i], 0
-    for c in range(1, n_clusters):
-        distance = squared[c]
-        for i in range(n_samples):
-            is_nearer = distance[i] < best[i]
-            best[i] = distance[i] if is_nearer else best[i]
-            nearest[i] = c if is_nearer else nearest[i]
-    n_found = 0
-    for i in range(n_samples):
-        # A row in the cell of an equally near mean stays there.
-        n_found += (nearest[i] != cells[i]) and best[i] < squared[cells[i], i]
-    rows, targets = np.empty(n_found, np.int64), np.empty(n_found, np.int64)
-    n_found = 0
-    for i in range(n_samples):
-        if nearest[i] != cells[i] and best[i] < squared[cells[i], i]:
-            rows[n_found], targets[n_found] = i, nearest[i]
-            n_found += 1
-    return rows, targets
+        for i in range(stop - start):
+            square = norms_here[i] - 2 * product[i] + norm
+            value[i] = square if square > 0.0 else 0.0
+        for i in range(stop - start):
+            distance[i] = np.sqrt(value[i])
+    return changed_cells(squared, cells, firsts, seconds, start, stop)
 
 
 @njit
@@ -154,11 +162,9 @@ def fill_plain_costs(
     for c in range(n_clusters):
         if not is_changed[c]:
             continue
-        t, product, r = (
-            factors[c, start:stop],
-            mean_products[c, start:stop],
-            squared[c, start:stop],
-        )
+        product, r = mean_products[c, start:stop], squared[c, start:stop]
+        t, length = factors[c, start:stop], shifts[c, start:stop]
+        distance, norm = distances[c, start:stop], mean_norms[c]
         for i in range(n_rows):
             w = -weights[i] if labels[i] == c else weights[i]
             t[i] = w / (mass[c] + w)
@@ -166,18 +172,18 @@ def fill_plain_costs(
             for i in range(n_rows):
                 t[i] = 0.0 if labels[i] == c else t[i]
         for i in range(n_rows):
-            p = product[i] - mean_norms[c]
-            u[i] = t[i] * (t[i] * r[i] + 2 * p)
-            shifts[c, start + i] = abs(t[i]) * distances[c, start + i]
+            u[i] = t[i] * (t[i] * r[i] + 2 * (product[i] - norm))
+        for i in range(n_rows):
+            length[i] = abs(t[i]) * distance[i]
         total = plain[c, n_groups, start:stop]
         total[:] = 0.0
         for g in range(n_groups):
             out, cell = plain[c, g, start:stop], cell_products[c, g, start:stop]
             n, dots = counts[c, g], mean_dots[c, g]
             for i in range(n_rows):
-                value = n * u[i] - 2 * t[i] * (cell[i] - dots)
-                out[i] = value
-                total[i] += value
+                out[i] = n * u[i] - 2 * t[i] * (cell[i] - dots)
+            for i in range(n_rows):
+                total[i] += out[i]
 
 
 @njit
@@ -193,49 +199,6 @@ def highest(values):
     for i in range(n_whole, values.shape[0]):
         largest = max(largest, values[i])
     return largest
-
-
-@njit
-def boundary(distances, cells, shifts, slack, factor):
-    """List for each cluster the rows that moves can bring into or out of its cell.
-
-    The margin of row y for cluster c is how much further c is than the mean of its cell
-    or, if c is its cell, how much further the next mean is. Listed are margins that
-    ``factor`` times the largest shifts of both means can bridge, sorted.
-    Returns starts (of each cluster's list), rows and margins.
-    """
-    n_clusters, n_samples = distances.shape
-    largest = np.array([highest(shifts[c]) for c in range(n_clusters)])
-    firsts, seconds = distances[0].copy(), np.full(n_samples, np.inf)
-    for c in range(1, n_clusters):
-        distance = distances[c]
-        for i in range(n_samples):
-            value = distance[i]
-            later = value if value > firsts[i] else firsts[i]
-            firsts[i] = value if value < firsts[i] else firsts[i]
-            seconds[i] = later if later < seconds[i] else seconds[i]
-    widest = factor * np.sort(largest)[-2:].sum() + slack
-    near = np.flatnonzero(seconds - firsts <= widest)
-    starts = np.zeros(n_clusters + 1, np.int64)
-    rows = np.empty(n_clusters * near.shape[0], np.int64)
-    margins, n_found = np.empty(rows.shape[0]), 0
-    for c in range(n_clusters):
-        for i in near:
-            margin, own = np.inf, cells[i]
-            for other in range(n_clusters):
-                if other == own or (c != own and c != other):
-                    continue
-                reach = factor * (largest[own] + largest[other]) + slack
-                away = distances[other, i] - distances[own, i]
-                margin = min(margin, away if away <= reach else np.inf)
-            if margin < np.inf:
-                rows[n_found], margins[n_found] = i, margin
-                n_found += 1
-        starts[c + 1], begin = n_found, starts[c]
-        by_margin = np.argsort(margins[begin:n_found])
-        rows[begin:n_found] = rows[begin:n_found][by_margin]
-        margins[begin:n_found] = margins[begin:n_found][by_margin]
-    return starts, rows[:n_found], margins[:n_found]
 
 
 @njit
@@ -255,6 +218,48 @@ def listed_once(rows, margins, n_samples, most):
                 slots[i] = n_once
             n_once += 1
     return once[:n_once], slots
+
+
+@njit
+def boundary(distances, firsts, seconds, cells, shifts, slack, factor, most):
+    """List for each cluster the rows that moves can bring into or out of its cell.
+
+    The margin of row y for cluster c is how much further c is than the mean of its cell
+    or, if c is its cell, how much further the next mean is. Listed are margins that
+    ``factor`` times the largest shifts of both means can bridge, sorted.
+    Returns starts (of each cluster's list), rows and margins; and as ``listed_once``.
+    """
+    n_clusters, n_samples = distances.shape
+    largest = np.array([highest(shifts[c]) for c in range(n_clusters)])
+    widest = factor * np.sort(largest)[-2:].sum() + slack
+    is_near = np.empty(n_samples, np.bool_)
+    for i in range(n_samples):
+        # The difference of the distances is at most widest.
+        most_second = firsts[i] + widest * (2 * np.sqrt(firsts[i]) + widest)
+        is_near[i] = seconds[i] <= most_second
+    near = np.flatnonzero(is_near)
+    starts = np.zeros(n_clusters + 1, np.int64)
+    rows = np.empty(n_clusters * near.shape[0], np.int64)
+    margins, n_found = np.empty(rows.shape[0]), 0
+    for c in range(n_clusters):
+        for i in near:
+            margin, own = np.inf, cells[i]
+            for other in range(n_clusters):
+                if other == own or (c != own and c != other):
+                    continue
+                reach = factor * (largest[own] + largest[other]) + slack
+                away = distances[other, i] - distances[own, i]
+                margin = min(margin, away if away <= reach else np.inf)
+            if margin < np.inf:
+                rows[n_found], margins[n_found] = i, margin
+                n_found += 1
+        starts[c + 1], begin = n_found, starts[c]
+        by_margin = np.argsort(margins[begin:n_found])
+        rows[begin:n_found] = rows[begin:n_found][by_margin]
+        margins[begin:n_found] = margins[begin:n_found][by_margin]
+    rows, margins = rows[:n_found], margins[:n_found]
+    once, slots = listed_once(rows, margins, n_samples, most)
+    return starts, rows, margins, once, slots
 
 
 @njit
@@ -317,35 +322,33 @@ def correct(
     margins[nearest] = np.inf
     second = margins.min()  # infinite if there are only two clusters
     margins[nearest] = first
-    away, kept, saved = scratch[0, :n_rows], scratch[1, :n_rows], scratch[2, :n_rows]
-    to_first, to_second = scratch[3, :n_rows], scratch[4, :n_rows]
-    others = scratch[5, :n_rows]
-    n_leaving = 0
+    own, kept, saved = scratch[0, :n_rows], scratch[1, :n_rows], scratch[2, :n_rows]
+    away, n_leaving = scratch[3, :n_rows], 0
     for i in range(n_rows):
         A = labels[i]
         a, is_own = changes[A, i], cell == A
         rest = a + margins[A]
-        away[i], kept[i] = (a, np.inf) if is_own else (0.0, rest)
-        to_first[i] = a - first if is_own else -rest
-        to_second[i] = a - second if is_own else -rest
-        others[i] = second if nearest == A else first
-        n_leaving += to_first[i] > 0.0
+        own[i], away[i], kept[i] = (a, a, np.inf) if is_own else (-np.inf, 0.0, rest)
+        n_leaving += (own[i] > first) | (rest < 0.0)
     for B in range(n_clusters):
         if n_leaving == 0 and not is_near[B]:
             continue
         b, margin, n_saving = changes[B], margins[B], 0
-        leaving = to_second if nearest == B else to_first
         if cell == B:
             for i in range(n_rows):
-                value = b[i] - (kept[i] if kept[i] < others[i] else others[i])
-                saved[i] = value if value > 0.0 else 0.0
-                n_saving += value > 0.0
+                third = second if labels[i] == nearest else first
+                value = b[i] - (kept[i] if kept[i] < third else third)
+                saved[i] = value if (value > 0.0) & (labels[i] != B) else 0.0
+                n_saving += saved[i] > 0.0
         else:
+            third = second if nearest == B else first
             for i in range(n_rows):
-                entering = away[i] - b[i] - margin
-                value = leaving[i] if leaving[i] > entering else entering
-                saved[i] = value if value > 0.0 else 0.0
-                n_saving += value > 0.0
+                leaving = own[i] - third
+                leaving = leaving if leaving > -kept[i] else -kept[i]
+                value = away[i] - b[i] - margin
+                value = value if value > leaving else leaving
+                saved[i] = value if (value > 0.0) & (labels[i] != B) else 0.0
+                n_saving += saved[i] > 0.0
         if n_saving > 0:
             for g in (np.int64(groups[y]), n_columns - 1):
                 out = move_costs[B, g, start:stop]
@@ -367,7 +370,7 @@ def correct_all(
     """
     n_clusters = mean_norms.shape[0]
     changes = np.empty((n_clusters, min(ROWS_A_TILE, stop - start)))
-    scratch = np.empty((6, changes.shape[1]))
+    scratch = np.empty((4, changes.shape[1]))
     is_near, largest = np.empty(n_clusters, np.bool_), np.empty(n_clusters)
     for begin in range(start, stop, ROWS_A_TILE):
         end = min(begin + ROWS_A_TILE, stop)
@@ -392,49 +395,26 @@ def correct_all(
 
 
 @njit
-def add_plain_costs(labels, plain, move_costs, start, stop):
-    """move_costs[c, g, i] = plain cost of moving row i to c, whichever it is in.
-
-    OUT: move_costs[:, :, start:stop].
-    """
-    n_clusters, n_columns, _ = plain.shape
-    leaving = np.empty(stop - start)
-    for g in range(n_columns):
-        for i in range(start, stop):
-            leaving[i - start] = plain[labels[i], g, i]
-        for c in range(n_clusters):
-            out, entering = move_costs[c, g, start:stop], plain[c, g, start:stop]
-            for i in range(stop - start):
-                out[i] = leaving[i] + entering[i]
-
-
-@njit
-def set_own_costs(weights, labels, members, move_costs, start, stop):
-    """Set the costs of the cluster that a row is in: 0, or infinity if it is alone.
-
-    OUT: move_costs[:, :, start:stop].
-    """
-    for i in range(start, stop):
-        is_alone = members[labels[i]] == 1 and weights[i] > 0.0
-        for g in range(move_costs.shape[1]):
-            move_costs[labels[i], g, i] = np.inf if is_alone else 0.0
-
-
-@njit
 def fill_move_costs(
     X, shift, weights, groups, labels, members, mean_norms, mean_products, squared,
-    distances, cells, plain, factors, shifts, once, slots, products, slack,
-    move_costs, start, stop,
+    distances, cells, plain, factors, shifts, once, slots, products, slack, move_costs,
+    start, stop,
 ):  # fmt: skip
-    """Fill the change in each group's cost if row i moves to another cluster c.
+    """Fill the change in each group's cost if row i leaves or enters cluster c.
 
-    move_costs[c, g, i] is the whole change; for the cluster that the row is in it is 0,
-    or infinity if the row is its only member.  OUT: move_costs[:, :, start:stop].
+    What rows save in a move is subtracted where it enters. Leaving a cluster of one
+    costs infinity: k clusters stay k clusters.  OUT: move_costs[:, :, start:stop].
     """
-    add_plain_costs(labels, plain, move_costs, start, stop)
+    n_clusters, n_columns, _ = plain.shape
+    for c in range(n_clusters):
+        for g in range(n_columns):
+            move_costs[c, g, start:stop] = plain[c, g, start:stop]
     correct_all(
         X, shift, weights, groups, labels, mean_norms, mean_products, squared,
-        distances, cells, factors, shifts, once, slots, products, slack, 1.0,
-        0.0, 1.0, move_costs, start, stop,
+        distances, cells, factors, shifts, once, slots, products, slack, 1.0, 0.0, 1.0,
+        move_costs, start, stop,
     )  # fmt: skip
-    set_own_costs(weights, labels, members, move_costs, start, stop)
+    if members.min() == 1:
+        for i in range(start, stop):
+            if members[labels[i]] == 1 and weights[i] > 0.0:
+                move_costs[labels[i], :, i] = np.inf
