@@ -22,7 +22,7 @@ import numpy as np
 from rawlsian._support.compile import njit
 
 # Rows whose moves are corrected at a time.
-ROWS_A_TILE = 256
+ROWS_A_TILE = 1024
 
 
 # --- Distances and cells ---
@@ -300,6 +300,23 @@ def changes_of_distances(
 
 
 @njit
+def can_save(cell, is_near, margins, changes, n_rows):
+    """Return True if a move can bring a row of this cell nearer to another mean."""
+    away = changes[cell]
+    for c in range(margins.shape[0]):
+        if c == cell or not is_near[c]:
+            continue
+        closer, n_saving = changes[c], 0
+        for i in range(n_rows):
+            most = away[i] if away[i] > 0.0 else 0.0
+            most -= closer[i] if closer[i] < 0.0 else 0.0
+            n_saving += most > margins[c]
+        if n_saving > 0:
+            return True
+    return False
+
+
+@njit
 def correct(
     y, is_near, weights, groups, labels, squared, cells, share, less, changes, scratch,
     move_costs, start, stop,
@@ -322,14 +339,19 @@ def correct(
     margins[nearest] = np.inf
     second = margins.min()  # infinite if there are only two clusters
     margins[nearest] = first
+    if not can_save(cell, is_near, margins, changes, n_rows):
+        return
     own, kept, saved = scratch[0, :n_rows], scratch[1, :n_rows], scratch[2, :n_rows]
     away, n_leaving = scratch[3, :n_rows], 0
     for i in range(n_rows):
         A = labels[i]
-        a, is_own = changes[A, i], cell == A
-        rest = a + margins[A]
-        own[i], away[i], kept[i] = (a, a, np.inf) if is_own else (-np.inf, 0.0, rest)
-        n_leaving += (own[i] > first) | (rest < 0.0)
+        saved[i] = changes[A, i]
+        kept[i] = saved[i] + margins[A]  # infinite in its own cell
+    for i in range(n_rows):
+        own[i] = saved[i] if labels[i] == cell else -np.inf
+        away[i] = saved[i] if labels[i] == cell else 0.0
+    for i in range(n_rows):
+        n_leaving += (own[i] > first) | (kept[i] < 0.0)
     for B in range(n_clusters):
         if n_leaving == 0 and not is_near[B]:
             continue
