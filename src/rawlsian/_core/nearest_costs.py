@@ -182,7 +182,7 @@ class NearestCosts(GroupCosts):
     ) -> Callable[[int, int], Block]:
         """Return the search of ``pairs``."""
         problem = self.problem
-        state = self._state_of_pairs(self._boundary(2.0))
+        state = self._state_of_pairs(self._boundary_of_pairs())
 
         def search(start: int, stop: int) -> Block:
             pairs, after = nearest_pairs.pair_moves(
@@ -196,45 +196,56 @@ class NearestCosts(GroupCosts):
     def promising_pairs(
         self, examples: NDArray[np.int64], targets: NDArray[np.int64], limit: float
     ) -> Iterator[Block]:
-        """Yield the pairs that raise the lowest utility and may be the best."""
-        self._ensure_move_costs()
-        problem = self.problem
-        near = self._boundary(2.0)
+        """Yield the pairs that raise the lowest utility and may be the best.
+
+        A scan by plain costs lists the pairs that may be, and these are evaluated.
+        """
+        problem, lag = self.problem, int(np.argmin(self.utilities))
+        near = self._boundary_of_pairs()
         state = self._state_of_pairs(near)
         less, has_room = nearest_pairs.difference_together(
             self._mass, self._shifts, self._distances, near.starts, near.rows,
             problem.weights.max(),
         )  # fmt: skip
-        halved = self._savings_by_half(less)
         distinct = np.unique(examples)
         order = distinct[np.argsort(self.labels[distinct], kind="stable")]
-        numbers = np.full((problem.n_samples, self.n_clusters), -1)
-        numbers[examples, targets] = np.arange(len(examples))
-
         in_order = nearest_pairs.sort_by_label(
             order, problem.weights, self.labels, self._mass, self._mean_norms,
             self._mean_products, self._squared, self.counts, self._mean_dots,
-            self._cell_products, self._plain, halved, int(np.argmin(self.utilities)),
+            self._cell_products, self._plain, self._savings_by_half(less), lag,
         )  # fmt: skip
+        numbers = np.full((problem.n_samples, self.n_clusters), -1)
+        numbers[examples, targets] = np.arange(len(examples))
 
         def search(start: int, stop: int) -> Block:
             lowered, blocks = limit, []
             for first in range(start, max(stop, start + 1), FIRSTS_A_TIME):
-                firsts = order[first : min(first + FIRSTS_A_TIME, stop)]
-                dots = np.empty((len(firsts), problem.n_samples))
-                move_kernels.fill_row_products(
-                    problem.X, problem.columns, problem.shift, firsts, dots, 0,
-                    problem.n_samples,
+                dots = self._products_of(
+                    order[first : min(first + FIRSTS_A_TIME, stop)]
+                )
+                pairs = nearest_pairs.promising_pairs(
+                    self.members, self._mass, self._mean_norms, self.counts, lag, order,
+                    *in_order, has_room, numbers, lowered, dots, first,
                 )  # fmt: skip
-                pairs, after, lowered = nearest_pairs.promising_pairs(
+                pairs, after, lowered = nearest_pairs.listed_pairs(
                     *state, self.utilities, problem.group_sizes, problem.tolerance,
-                    order, *in_order, has_room, numbers, lowered, dots, first,
+                    examples, targets, pairs, lowered,
                 )  # fmt: skip
                 blocks.append((pairs, after))
             return in_order_of_pairs(blocks)
 
         blocks = in_triangle(len(order), search, (self.n_clusters - 1) ** 2)
         yield in_order_of_pairs(list(blocks))
+
+    def _products_of(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the products of these rows with all rows."""
+        problem = self.problem
+        products = np.empty((len(rows), problem.n_samples))
+        move_kernels.fill_row_products(
+            problem.X, problem.columns, problem.shift, rows, products, 0,
+            problem.n_samples,
+        )  # fmt: skip
+        return products
 
     def _savings_by_half(self, less: float) -> NDArray[np.float64]:
         """Return minus the savings of single moves with half of the margins.
@@ -243,7 +254,7 @@ class NearestCosts(GroupCosts):
         of them with half its margin, reduced by ``less``.
         """
         problem, slack = self.problem, self._slack + np.sqrt(less)
-        near = self._boundary(REACH_OF_HALF, slack)
+        near = self._boundary(REACH_OF_HALF * self._shifts, slack)
         halved = np.zeros_like(self._move_costs)
         self._for_rows(
             nearest_kernels.correct_all, problem.X, problem.shift, problem.weights,
@@ -361,7 +372,7 @@ class NearestCosts(GroupCosts):
             self._cell_products, self._is_changed, self._plain, self._factors,
             self._shifts,
         )  # fmt: skip
-        near = self._boundary(1.0)
+        near = self._boundary(self._shifts, self._slack)
         self._for_rows(
             nearest_kernels.fill_move_costs, problem.X, problem.shift, problem.weights,
             problem.groups, self.labels, self.members, self._mean_norms,
@@ -371,22 +382,24 @@ class NearestCosts(GroupCosts):
             self._move_costs,
         )  # fmt: skip
 
-    def _boundary(self, factor: float, slack: float | None = None) -> Boundary:
-        """List the rows whose cells can change, within ``factor`` times the shifts."""
-        slack = self._slack if slack is None else slack
+    def _boundary_of_pairs(self) -> Boundary:
+        """List the rows whose cells a pair of moves can change."""
         self._ensure_move_costs()
+        w = 2 * self.problem.weights.max()
+        room, r = self._mass - w, self._distances.max(axis=1)
+        # Two rows of weight w shift a mean by at most 2 w r / (N - 2 w).
+        shifts = np.full(self.n_clusters, np.inf)
+        np.divide(w * r, room, out=shifts, where=room > 0)
+        return self._boundary(shifts[:, None], self._slack)
+
+    def _boundary(self, shifts: NDArray[np.float64], slack: float) -> Boundary:
+        """List the rows whose cells can change if means move by up to these shifts."""
         problem = self.problem
         most = min(MOST_BOUNDARY_ROWS, LARGEST_TABLE // problem.n_samples)
         starts, rows, margins, once, slots = nearest_kernels.boundary(
-            self._distances,
-            self._firsts,
-            self._seconds,
-            self._cells,
-            self._shifts,
-            slack,
-            factor,
+            self._distances, self._firsts, self._seconds, self._cells, shifts, slack,
             most,
-        )
+        )  # fmt: skip
         products = np.empty((min(len(once), most), problem.n_samples))
         self._for_rows(
             move_kernels.fill_row_products, problem.X, problem.columns, problem.shift,

@@ -221,17 +221,17 @@ def listed_once(rows, margins, n_samples, most):
 
 
 @njit
-def boundary(distances, firsts, seconds, cells, shifts, slack, factor, most):
+def boundary(distances, firsts, seconds, cells, shifts, slack, most):
     """List for each cluster the rows that moves can bring into or out of its cell.
 
     The margin of row y for cluster c is how much further c is than the mean of its cell
     or, if c is its cell, how much further the next mean is. Listed are margins that
-    ``factor`` times the largest shifts of both means can bridge, sorted.
+    the largest ``shifts`` of both means can bridge, sorted.
     Returns starts (of each cluster's list), rows and margins; and as ``listed_once``.
     """
     n_clusters, n_samples = distances.shape
     largest = np.array([highest(shifts[c]) for c in range(n_clusters)])
-    widest = factor * np.sort(largest)[-2:].sum() + slack
+    widest = np.sort(largest)[-2:].sum() + slack
     is_near = np.empty(n_samples, np.bool_)
     for i in range(n_samples):
         # The difference of the distances is at most widest.
@@ -247,7 +247,7 @@ def boundary(distances, firsts, seconds, cells, shifts, slack, factor, most):
             for other in range(n_clusters):
                 if other == own or (c != own and c != other):
                     continue
-                reach = factor * (largest[own] + largest[other]) + slack
+                reach = largest[own] + largest[other] + slack
                 away = distances[other, i] - distances[own, i]
                 margin = min(margin, away if away <= reach else np.inf)
             if margin < np.inf:

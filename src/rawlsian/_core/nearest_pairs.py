@@ -147,6 +147,30 @@ def save_in_pair(
         place_of[clusters[here]] = -1
 
 
+@inlined
+def pair_loss(
+    x, A, B, y, C, D, xy, serial, X, shift, weights, groups, mass, mean_norms,
+    mean_products, squared, counts, mean_dots, cell_products, plain, shifts, cells,
+    starts, rows, margins, slots, products, slack, clusters, factors, place_of, seen,
+    loss,
+):  # fmt: skip
+    """Compute each group's cost of moving x from A to B and y from C to D, exactly.
+
+    ``factors`` has room for three numbers of each of up to four clusters.
+    OUT: loss; the others are for use from pair to pair.
+    """
+    t_x, t_y, reach = factors[0], factors[1], factors[2]
+    n_changed = plain_pair(
+        x, A, B, y, C, D, xy, weights, mass, mean_norms, mean_products, squared, counts,
+        mean_dots, cell_products, plain, shifts, clusters, t_x, t_y, reach, loss,
+    )  # fmt: skip
+    save_in_pair(
+        x, y, n_changed, clusters, t_x, t_y, reach, place_of, X, shift, weights, groups,
+        mean_norms, mean_products, squared, cells, starts, rows, margins, slots,
+        products, slack, seen, serial, loss,
+    )  # fmt: skip
+
+
 # --- Searches ---
 
 
@@ -182,11 +206,9 @@ def pair_moves(
     """
     n_moves, n_groups = examples.shape[0], utilities.shape[0]
     found, out, n_found = np.empty(64, np.int64), np.empty((64, n_groups)), 0
-    clusters, loss = np.empty(4, np.int64), np.empty(n_groups + 1)
-    t_x, t_y, reach = np.empty(4), np.empty(4), np.empty(4)
-    place_of = np.full(mass.shape[0], -1)
-    seen, dots = np.full(weights.shape[0], -1), np.empty(n_moves)
-    x = -1
+    clusters, factors = np.empty(4, np.int64), np.empty((3, 4))
+    place_of, seen = np.full(mass.shape[0], -1), np.full(weights.shape[0], -1)
+    loss, dots, x = np.empty(n_groups + 1), np.empty(n_moves), -1
     for a in range(start, stop):
         if examples[a] != x:
             x = examples[a]
@@ -196,31 +218,71 @@ def pair_moves(
                 dots[b] = dots[b - 1] if is_again else product_of_rows(X, shift, x, y)
         A, B = np.int64(labels[x]), targets[a]
         for b in range(a + 1, n_moves):
-            y = examples[b]
-            C, D = np.int64(labels[y]), targets[b]
+            y, D = examples[b], targets[b]
+            C = np.int64(labels[y])
             if y == x or not is_possible(members, A, B, C, D):
                 continue
-            n_changed = plain_pair(
-                x, A, B, y, C, D, dots[b], weights, mass, mean_norms, mean_products,
-                squared, counts, mean_dots, cell_products, plain, shifts, clusters,
-                t_x, t_y, reach, loss,
-            )  # fmt: skip
-            number = a * n_moves + b
-            save_in_pair(
-                x, y, n_changed, clusters, t_x, t_y, reach, place_of, X, shift, weights,
-                groups, mean_norms, mean_products, squared, cells, starts, rows,
-                margins, slots, products, slack, seen, number, loss,
+            pair_loss(
+                x, A, B, y, C, D, dots[b], a * n_moves + b, X, shift, weights, groups,
+                mass, mean_norms, mean_products, squared, counts, mean_dots,
+                cell_products, plain, shifts, cells, starts, rows, margins, slots,
+                products, slack, clusters, factors, place_of, seen, loss,
             )  # fmt: skip
             for g in range(n_groups):
                 out[n_found, g] = utilities[g] - loss[g] / group_sizes[g]
             if not is_admitted(out, n_found, utilities, tolerance):
                 continue
-            found[n_found] = number
+            found[n_found] = a * n_moves + b
             n_found += 1
             if n_found == found.shape[0]:
                 found = np.concatenate((found, np.empty_like(found)))
                 out = np.concatenate((out, np.empty_like(out)))
     return found[:n_found], out[:n_found]
+
+
+@njit
+def listed_pairs(
+    X, shift, weights, groups, labels, members, mass, mean_norms, mean_products,
+    squared, counts, mean_dots, cell_products, plain, shifts, cells, starts, rows,
+    margins, slots, products, slack, utilities, group_sizes, tolerance, examples,
+    targets, pairs, limit,
+):  # fmt: skip
+    """Evaluate these pairs, numbers a n_moves + b, that may cost less than limit.
+
+    Returns the pairs that raise the lowest utility and may be the best, the utilities
+    after each, and the limit that they leave.
+    """
+    n_moves, n_groups = examples.shape[0], utilities.shape[0]
+    out, n_found = np.empty((pairs.shape[0], n_groups)), 0
+    clusters, factors = np.empty(4, np.int64), np.empty((3, 4))
+    place_of, seen = np.full(mass.shape[0], -1), np.full(weights.shape[0], -1)
+    found, loss = np.empty_like(pairs), np.empty(n_groups + 1)
+    least = tolerance * group_sizes.sum()
+    for pair in pairs:
+        a, b = pair // n_moves, pair % n_moves
+        x, y = examples[a], examples[b]
+        pair_loss(
+            x, np.int64(labels[x]), targets[a], y, np.int64(labels[y]), targets[b],
+            product_of_rows(X, shift, x, y), pair, X, shift, weights, groups, mass,
+            mean_norms, mean_products, squared, counts, mean_dots, cell_products,
+            plain, shifts, cells, starts, rows, margins, slots, products, slack,
+            clusters, factors, place_of, seen, loss,
+        )  # fmt: skip
+        is_harmless = True
+        for g in range(n_groups):
+            out[n_found, g] = utilities[g] - loss[g] / group_sizes[g]
+            is_harmless &= out[n_found, g] >= utilities[g] - tolerance
+        if loss[n_groups] >= limit or not is_admitted(
+            out, n_found, utilities, tolerance
+        ):
+            continue
+        # As next_limit of move_kernels: a pair that harms no group costs at most
+        # ``least``, so one that harms a group rules out only what costs more.
+        change = loss[n_groups] if is_harmless else max(loss[n_groups], least)
+        limit = min(limit, change + least)
+        found[n_found] = pair
+        n_found += 1
+    return found[:n_found], out[:n_found], limit
 
 
 # --- All pairs: rule out by plain costs, evaluate the rest ---
@@ -333,41 +395,30 @@ def fill_scores(
 
 @njit
 def promising_pairs(
-    X, shift, weights, groups, labels, members, mass, mean_norms, mean_products,
-    squared, counts, mean_dots, cell_products, plain, shifts, cells, starts, rows,
-    margins, slots, products, slack, utilities, group_sizes, tolerance, order, ends, w,
-    r, p, q, single, moved, has_room, numbers, limit, first_dots, start,
+    members, mass, mean_norms, counts, lag, order, ends, w, r, p, q, single, moved,
+    has_room, numbers, limit, first_dots, start,
 ):  # fmt: skip
-    """Search the pairs that may cost less than limit in total.
+    """List the pairs that may cost less than limit and help group ``lag``.
 
     The first row of a pair is at ``start`` in ``order`` or up to len(first_dots) places
     after; first_dots has its products with all rows. Its moves are compared with those
-    of all later rows of one label: their plain costs, less what rows save at most, must
-    be below the limit in total and below 0 for the worst-off group. The few pairs that
-    are left are evaluated exactly.
-    numbers[i, c] is the number of the move of row i to c.
-    Returns the pairs found as numbers a n_moves + b with a < b, the utilities after
-    each, in no particular order, and the limit that they leave.
+    of all later rows of one label at a time, by their plain costs, less what rows save
+    at most. numbers[i, c] is the number of the move of row i to c.
+    Returns the numbers a n_moves + b of the pairs, with a < b.
     """
-    n_clusters, n_columns, _ = plain.shape
-    n_groups, n_rows = n_columns - 1, order.shape[0]
-    n_moves, lag = n_rows * (n_clusters - 1), utilities.argmin()
-    least = tolerance * group_sizes.sum()
-    found, out, n_found = np.empty(64, np.int64), np.empty((64, n_groups)), 0
-    clusters, loss = np.empty(4, np.int64), np.empty(n_columns)
-    t_x, t_y, reach = np.empty(4), np.empty(4), np.empty(4)
-    place_of = np.full(mass.shape[0], -1)
-    seen = np.full(weights.shape[0], -1)
+    n_clusters, n_rows = mass.shape[0], order.shape[0]
+    n_moves, found, n_found = n_rows * (n_clusters - 1), np.empty(64, np.int64), 0
     dots, scores = np.empty(n_rows), np.empty(n_rows)
-    shared = np.zeros((2, n_clusters + 1, n_rows))
+    shared = np.zeros((2, n_clusters + 1, n_rows))  # the last plane is for none
     for s in range(start, start + first_dots.shape[0]):
         x = order[s]
-        A = np.int64(labels[x])
+        A = np.searchsorted(ends, s, side="right") - 1
         for j in range(s + 1, n_rows):
             dots[j] = first_dots[s - start, order[j]]
         for C in range(A, n_clusters):
             first, last = max(ends[C], s + 1), ends[C + 1]
-            if first >= last:
+            length = last - first
+            if length <= 0:
                 continue
             for c in range(n_clusters):
                 w_x, sign = -w[s] if c == A else w[s], -1.0 if c == C else 1.0
@@ -377,58 +428,28 @@ def promising_pairs(
                         s, w_x, sign, c, n, mass[c], mean_norms[c], dots, w, r, p,
                         q[column], single[column], shared[column, c], first, last,
                     )  # fmt: skip
-            for B in range(n_clusters):
-                for D in range(n_clusters):
-                    if B == A or D == C or not is_possible(members, A, B, C, D):
-                        continue
-                    # Clusters that both rows pass through; the last plane is 0.
-                    one = A if A in (C, D) else n_clusters
-                    two = B if B in (C, D) else n_clusters
-                    is_bounded = has_room[one] and has_room[two]
-                    n_negative = fill_scores(
-                        moved[0, B, s], moved[1, B, s], moved[0, D, first:last],
-                        moved[1, D, first:last], shared[0, one, : last - first],
-                        shared[1, one, : last - first], shared[0, two, : last - first],
-                        shared[1, two, : last - first], limit, scores[: last - first],
-                    )  # fmt: skip
-                    if is_bounded and n_negative == 0:
-                        continue
-                    for j in range(last - first):
-                        if is_bounded and scores[j] >= 0.0:
-                            continue
-                        y = order[first + j]
-                        n_changed = plain_pair(
-                            x, A, B, y, C, D, dots[first + j], weights, mass,
-                            mean_norms, mean_products, squared, counts, mean_dots,
-                            cell_products, plain, shifts, clusters, t_x, t_y, reach,
-                            loss,
-                        )  # fmt: skip
-                        number_x, number_y = numbers[x, B], numbers[y, D]
-                        number = min(number_x, number_y) * n_moves
-                        number += max(number_x, number_y)
-                        save_in_pair(
-                            x, y, n_changed, clusters, t_x, t_y, reach, place_of, X,
-                            shift, weights, groups, mean_norms, mean_products, squared,
-                            cells, starts, rows, margins, slots, products, slack, seen,
-                            number, loss,
-                        )  # fmt: skip
-                        if loss[n_groups] >= limit:
-                            continue
-                        is_harmless = True
-                        for g in range(n_groups):
-                            out[n_found, g] = utilities[g] - loss[g] / group_sizes[g]
-                            is_harmless &= out[n_found, g] >= utilities[g] - tolerance
-                        if not is_admitted(out, n_found, utilities, tolerance):
-                            continue
-                        # As next_limit of move_kernels: a pair that harms no group
-                        # costs at most ``least``, so one that harms a group rules out
-                        # only what costs more.
-                        change = loss[n_groups]
-                        change = change if is_harmless else max(change, least)
-                        limit = min(limit, change + least)
-                        found[n_found] = number
+            for move in range(n_clusters * n_clusters):
+                B, D = move // n_clusters, move % n_clusters
+                if B == A or D == C or not is_possible(members, A, B, C, D):
+                    continue
+                # Clusters that both rows pass through.
+                one = A if A in (C, D) else n_clusters
+                two = B if B in (C, D) else n_clusters
+                n_negative = fill_scores(
+                    moved[0, B, s], moved[1, B, s], moved[0, D, first:last],
+                    moved[1, D, first:last], shared[0, one, :length],
+                    shared[1, one, :length], shared[0, two, :length],
+                    shared[1, two, :length], limit, scores[:length],
+                )  # fmt: skip
+                if not has_room[one] or not has_room[two]:
+                    scores[:length], n_negative = -1.0, length
+                if n_negative == 0:
+                    continue
+                while n_found + n_negative > found.shape[0]:
+                    found = np.concatenate((found, np.empty_like(found)))
+                for j in range(length):
+                    if scores[j] < 0.0:
+                        a, b = numbers[x, B], numbers[order[first + j], D]
+                        found[n_found] = min(a, b) * n_moves + max(a, b)
                         n_found += 1
-                        if n_found == found.shape[0]:
-                            found = np.concatenate((found, np.empty_like(found)))
-                            out = np.concatenate((out, np.empty_like(out)))
-    return found[:n_found], out[:n_found], limit
+    return found[:n_found]
