@@ -203,6 +203,17 @@ def test_walking_and_auditing_take_dask_arrays():
     assert isinstance(fair.labels_, da.Array)
 
 
+def test_an_audit_by_the_nearest_mean_takes_dask_arrays():
+    X, groups = chunked()
+    rows, names = people(N_ROWS)
+    labels = np.arange(N_ROWS) % 4
+    options = {"utility": "nearest", "n_bootstrap": 0}
+    ours = audit(X, da.from_array(labels, chunks=200), groups, **options)
+    theirs = audit(rows, labels, names, **options)
+    assert (ours.cluster_sizes == theirs.cluster_sizes).all()
+    np.testing.assert_allclose(ours.utilities, theirs.utilities)
+
+
 @pytest.mark.parametrize(
     ("X", "groups", "message"),
     [

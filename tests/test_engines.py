@@ -106,6 +106,15 @@ def test_all_rows_as_one_problem_are_refused_out_of_core(few):
         _ = engine.problem
 
 
+def test_a_walk_by_the_nearest_mean_is_refused_out_of_core_before_any_pass(few):
+    X, groups, labels = few
+    blocks = open_blocks(X)
+    blocks.run = None  # a pass would call it
+
+    with pytest.raises(ValueError, match="use utility='assigned', or RawlsianKMeans"):
+        traverse(blocks, labels, groups, operator="rawls", utility="nearest")
+
+
 # --- Checked once ---
 
 

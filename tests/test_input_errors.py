@@ -9,7 +9,15 @@ import pytest
 from scipy import sparse
 from sklearn.cluster import KMeans
 
-from rawlsian import RawlsianPostprocessor, audit, group_utilities, traverse
+from rawlsian import (
+    RawlsianPostprocessor,
+    audit,
+    group_utilities,
+    least_advantaged,
+    traverse,
+    utility_gap,
+    utility_ratio,
+)
 
 X = np.array([[0.0, 1.0], [1.0, 0.0], [4.0, 4.0], [5.0, 4.0]])
 LABELS = [0, 0, 1, 1]
@@ -120,6 +128,16 @@ def test_distances_that_cannot_be_used(bad):
 def test_limits_that_cannot_be_used(bad):
     with pytest.raises(ValueError, match="max_iter must be None"):
         traverse(X, LABELS, SEX, max_iter=bad)
+
+
+@pytest.mark.parametrize("bad", ["closest", "Nearest", None, 1, ["nearest"]])
+@pytest.mark.parametrize(
+    "function",
+    [traverse, group_utilities, least_advantaged, utility_gap, utility_ratio, audit],
+)
+def test_utilities_that_cannot_be_used(function, bad):
+    with pytest.raises(ValueError, match=r"utility must be 'assigned'.*or 'nearest'"):
+        function(X, LABELS, SEX, utility=bad)
 
 
 # KMeans itself warns of squares that overflow.

@@ -19,6 +19,7 @@ from rawlsian import (
     open_blocks,
     traverse,
 )
+from rawlsian._engines.opening import open_rows
 from rawlsian._outofcore.problem import OutOfCoreProblem
 from rawlsian._outofcore.sample import draw_sample
 from support.cases import cases
@@ -337,6 +338,37 @@ def test_an_audit_of_blocks_is_that_of_memory(case):
     )
     assert ours.overall == pytest.approx(memory.overall, abs=1e-8)
     assert np.isnan(ours.gap_interval).all()
+
+
+@given(cases())
+def test_an_audit_of_blocks_by_the_nearest_mean_is_that_of_memory(case):
+    options = {"sample_weight": case.weights, "max_distance": 10.0, "n_bootstrap": 0}
+    memory, ours = (
+        audit(rows, case.labels, case.groups, utility="nearest", **options)
+        for rows in (case.X, open_blocks(case.X, block_size=3))
+    )
+    assert ours.utility == "nearest"
+    np.testing.assert_allclose(ours.utilities, memory.utilities, atol=1e-8)
+    assert ours.overall == pytest.approx(memory.overall, abs=1e-8)
+
+
+def test_cells_and_intervals_of_blocks_are_those_of_memory():
+    X, groups = people(4000)
+    labels = np.random.default_rng(0).integers(4, size=4000)
+    memory = audit(X, labels, groups, utility="nearest", random_state=0)
+    ours = audit(open_blocks(X, block_size=700), labels, groups, utility="nearest")
+    assert (ours.cluster_sizes == memory.cluster_sizes).all()
+    np.testing.assert_allclose(ours.cluster_utilities, memory.cluster_utilities)
+    width = np.ptp(memory.intervals, axis=1).max()
+    np.testing.assert_allclose(ours.intervals, memory.intervals, atol=0.1 * width)
+
+
+@pytest.mark.parametrize("utility", ["assigned", "nearest"])
+def test_an_audit_out_of_core_makes_three_passes(utility):
+    X, groups = people(300)
+    engine = open_rows(open_blocks(X)).with_groups(groups, utility=utility)
+    engine.audit(np.arange(300) % 3, 0, 0.95, None)
+    assert engine.n_passes == 3
 
 
 def test_an_audit_measures_clusters_however_far_apart_they_are():

@@ -68,6 +68,88 @@ def test_a_perfect_fit_of_everyone_has_ratio_1():
     assert utility_ratio(same, [0, 0, 1, 1], ["a", "b", "a", "b"]) == 1.0
 
 
+# --- The nearest mean ---
+
+# Means are 1 and 13/3. Row 2, at 1, has label 1, but mean 0 is nearest.
+# Squared distances to the nearest mean: 1, 1, 0 and 1/9, 121/9.
+HELD_BACK = [0, 0, 1, 1, 1]
+
+
+def test_by_the_nearest_mean_labels_only_give_the_means():
+    found = group_utilities(X, HELD_BACK, GROUPS, utility="nearest", max_distance=20)
+
+    assert found == pytest.approx([20 - 10 / 27, 20 - 65 / 9])
+
+
+def test_gap_ratio_and_least_advantaged_by_the_nearest_mean():
+    nearest = {"utility": "nearest"}
+
+    assert utility_gap(X, HELD_BACK, GROUPS, **nearest) == pytest.approx(
+        65 / 9 - 10 / 27
+    )
+    assert least_advantaged(X, HELD_BACK, GROUPS, **nearest) == "b"
+    assert utility_ratio(
+        X, HELD_BACK, GROUPS, max_distance=20, **nearest
+    ) == pytest.approx((20 - 65 / 9) / (20 - 10 / 27))
+
+
+def test_both_utilities_are_equal_if_everyone_is_with_the_nearest_mean():
+    assigned, nearest = (
+        group_utilities(X, LABELS, GROUPS, utility=utility)
+        for utility in ("assigned", "nearest")
+    )
+
+    assert nearest == pytest.approx(assigned)
+
+
+def test_an_audit_by_the_nearest_mean_counts_people_in_its_cluster():
+    report = audit(
+        X, HELD_BACK, GROUPS, utility="nearest", max_distance=20, n_bootstrap=0
+    )
+
+    assert report.utility == "nearest"
+    assert report.utilities == pytest.approx([20 - 10 / 27, 20 - 65 / 9])
+    assert report.cluster_sizes.tolist() == [[2, 1], [1, 1]]
+    assert report.cluster_utilities == pytest.approx(
+        20 - np.array([[1 / 2, 1], [1 / 9, 121 / 9]])
+    )
+
+
+def test_an_audit_says_so_if_the_nearest_mean_counts():
+    assigned, nearest = (
+        str(audit(X, HELD_BACK, GROUPS, utility=utility, n_bootstrap=0))
+        for utility in ("assigned", "nearest")
+    )
+
+    assert nearest.endswith("every person counts by the nearest mean")
+    assert "nearest" not in assigned
+
+
+def test_intervals_resample_distances_to_the_nearest_mean():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(200, 2))
+    groups, labels = np.arange(200) % 2, rng.integers(3, size=200)
+    means = np.array([values[labels == c].mean(axis=0) for c in range(3)])
+    cells = ((values[:, None] - means) ** 2).sum(axis=2).argmin(axis=1)
+
+    report = audit(values, labels, groups, utility="nearest", random_state=0)
+
+    distances = ((values - means[cells]) ** 2).sum(axis=1)
+    error = np.sqrt(sum(distances[groups == g].var() / 100 for g in (0, 1)))
+    low, high = report.gap_interval
+    assert high - low == pytest.approx(2 * 1.96 * error, rel=0.1)
+
+
+def test_a_mean_that_is_nearest_to_nobody_has_an_empty_cluster():
+    # Means 5 and 5: ties go to the first cluster.
+    report = audit([[0.0], [10.0], [0.0], [10.0]], [0, 0, 1, 1], list("abab"),
+                   utility="nearest", random_state=0)  # fmt: skip
+
+    assert report.cluster_sizes.tolist() == [[2, 2], [0, 0]]
+    assert np.isnan(report.cluster_utilities[1]).all()
+    assert report.shortfalls().tolist() == [0, 0]
+
+
 # --- Skyline ---
 
 

@@ -56,7 +56,7 @@ class AuditFigures(NamedTuple):
     utilities : ndarray of shape (n_groups,)
         Mean utility of each group.
     counts, costs : ndarray of shape (n_clusters, n_groups)
-        Weight and cost of the members of each group in each cluster.
+        Weight and cost of the members of each group that each mean serves.
     intervals : ndarray of shape (n_groups, 2)
         Interval of how far each group is behind the best-off group; NaN if there is
         none.
@@ -89,8 +89,10 @@ class Rows(ABC):
         """Raise ValueError if the bound cannot be computed for these rows."""
 
     @abstractmethod
-    def check_walk(self, operator: Operator, max_passes: object, least: int) -> None:
-        """Raise ValueError if the operator does not work, or passes are too few."""
+    def check_walk(
+        self, operator: Operator, utility: Utility, max_passes: object, least: int
+    ) -> None:
+        """Raise ValueError if the walk cannot be made, or passes are too few."""
 
     @abstractmethod
     def check_clusterer(self, estimator: Any) -> None:
@@ -117,6 +119,11 @@ class Engine(ABC):
     @abstractmethod
     def problem(self) -> Problem:
         """Problem with all rows; raises ValueError out of core."""
+
+    @property
+    @abstractmethod
+    def utility(self) -> Utility:
+        """The mean that serves an example: that of its cluster, or the nearest."""
 
     @property
     @abstractmethod

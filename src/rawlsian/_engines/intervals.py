@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from rawlsian._core.assignment import Assignment
+from rawlsian._core.nearest import nearest
 
 
 def bootstrap_intervals(
@@ -61,8 +62,10 @@ def normal_intervals(
 
 
 def _squared_distances(assignment: Assignment) -> NDArray[np.float64]:
-    """Return the squared distance of each example to the mean of its cluster."""
+    """Return the squared distance of each example to the mean that serves it."""
     X, centers = assignment.problem.X, assignment.centers
+    if assignment.problem.utility == "nearest":
+        return nearest(X, centers)[1]
     out = np.empty(len(X))
     for c in range(assignment.n_clusters):
         rows = assignment.labels == c

@@ -62,8 +62,10 @@ class ArrayRows(Rows):
     def check_bound(self, bound: object) -> None:
         """Accept any bound."""
 
-    def check_walk(self, operator: Operator, max_passes: object, least: int) -> None:
-        """Accept any operator."""
+    def check_walk(
+        self, operator: Operator, utility: Utility, max_passes: object, least: int
+    ) -> None:
+        """Accept any operator and utility."""
 
     def check_clusterer(self, estimator: Any) -> None:
         """Accept any clusterer."""
@@ -110,6 +112,11 @@ class InMemoryEngine(Engine):
     def problem(self) -> Problem:
         """The problem."""
         return self._problem
+
+    @property
+    def utility(self) -> Utility:
+        """The utility of the problem."""
+        return self._problem.utility
 
     @property
     def n_passes(self) -> None:

@@ -74,23 +74,25 @@ class BlockRows(Rows):
         callback: Callback | None = None,
     ) -> OutOfCoreEngine:
         """Check rows, groups and weights in one pass."""
-        if utility == "nearest":
-            raise needs_memory(self.blocks, "utility='nearest'", USE_ASSIGNED)
         large = OutOfCoreProblem.of(
             self.blocks, sensitive_features, sample_weight=sample_weight,
             max_distance=max_distance, max_passes=max_passes, callback=callback,
         )  # fmt: skip
         if self.accept is not None:
             self.accept()
-        return OutOfCoreEngine(large)
+        return OutOfCoreEngine(large, utility)
 
     def check_bound(self, bound: object) -> None:
         """Raise ValueError unless bound is None."""
         if bound is not None:
             raise needs_memory(self.blocks, f"bound={bound!r}", NO_BOUND)
 
-    def check_walk(self, operator: Operator, max_passes: object, least: int) -> None:
-        """Raise ValueError if the operator needs memory, or passes are too few."""
+    def check_walk(
+        self, operator: Operator, utility: Utility, max_passes: object, least: int
+    ) -> None:
+        """Raise ValueError if the walk needs memory, or passes are too few."""
+        if utility == "nearest":
+            raise needs_memory(self.blocks, "utility='nearest'", USE_ASSIGNED)
         steps_of(operator)
         check_count(max_passes, "max_passes", least=least)
 
@@ -112,10 +114,14 @@ class BlockRows(Rows):
 
 
 class OutOfCoreEngine(Engine):
-    """Engine for out-of-core rows: search a weighted sample, finish on all rows."""
+    """Engine for out-of-core rows: search a weighted sample, finish on all rows.
 
-    def __init__(self, large: OutOfCoreProblem) -> None:
+    Walks count the mean of an example's cluster; ``utility`` is that of an audit.
+    """
+
+    def __init__(self, large: OutOfCoreProblem, utility: Utility = "assigned") -> None:
         self.large = large
+        self._utility = utility
         self._sample: Sample | None = None
 
     @property
@@ -127,6 +133,11 @@ class OutOfCoreEngine(Engine):
     def problem(self) -> NoReturn:
         """Raise ValueError: not all rows are in memory."""
         raise needs_memory(self.large.blocks, "a bound", NO_BOUND)
+
+    @property
+    def utility(self) -> Utility:
+        """The utility of an audit."""
+        return self._utility
 
     @property
     def n_passes(self) -> int:
@@ -228,7 +239,8 @@ class OutOfCoreEngine(Engine):
         random_state: BootstrapSeed,
     ) -> AuditFigures:
         """Return figures with normal intervals: two passes."""
-        found = figures_of(self.large, given_labels(self.large, labels))
+        column = given_labels(self.large, labels)
+        found = figures_of(self.large, column, self.utility)
         intervals = np.full((self.large.n_groups, 2), np.nan)
         if n_bootstrap > 0:
             intervals = normal_intervals(found.costs, found.variances, confidence)

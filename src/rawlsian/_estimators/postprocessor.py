@@ -204,7 +204,12 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         forget_gap(self)
         rows = open_to_fit(self, X)
         rows.check_bound(self.bound)
-        rows.check_walk(operator, self.max_passes, LEAST_PASSES + 1)  # one to predict
+        rows.check_walk(
+            operator,
+            "assigned",
+            self.max_passes,
+            LEAST_PASSES + 1,  # one to predict
+        )
         if not self.prefit:
             rows.check_clusterer(self._unfitted_estimator())
         engine = rows.with_groups(

@@ -126,7 +126,7 @@ def traverse(
     check_max_iter(max_iter)
     check_callback(callback)
     rows = open_rows(X)
-    rows.check_walk(operator, max_passes, LEAST_PASSES)
+    rows.check_walk(operator, utility, max_passes, LEAST_PASSES)
     engine = rows.with_groups(
         sensitive_features, sample_weight=sample_weight, max_distance=max_distance,
         utility=utility, max_passes=max_passes, callback=callback,

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rawlsian._core.problem import Utility
 from rawlsian._outofcore import block_sums
 from rawlsian._outofcore.labels import LabelColumn
 from rawlsian._outofcore.means import by_labels
-from rawlsian._outofcore.placing import add_up, rounded
+from rawlsian._outofcore.placing import Rule, add_up, label, rounded
 from rawlsian._outofcore.problem import OutOfCoreProblem
 
 
@@ -21,7 +22,7 @@ class GroupFigures(NamedTuple):
     Attributes
     ----------
     counts, cluster_costs : ndarray of shape (n_clusters, n_groups)
-        Weight and cost of the members of each group in each cluster.
+        Weight and cost of the members of each group that each mean serves.
     costs : ndarray of shape (n_groups,)
         Mean cost of each group.
     variances : ndarray of shape (n_groups,)
@@ -34,18 +35,25 @@ class GroupFigures(NamedTuple):
     variances: NDArray[np.float64]
 
 
-def figures_of(large: OutOfCoreProblem, labels: LabelColumn) -> GroupFigures:
-    """Add up the clusters, and then the distances to their means: two passes."""
+def figures_of(
+    large: OutOfCoreProblem, labels: LabelColumn, utility: Utility
+) -> GroupFigures:
+    """Add up the clusters, and then the distances to the means: two passes."""
     shift = large.middle
     means = by_labels(large, labels.labels, labels.n_clusters, shift).means
-    spread = large.add_up(_spread_of, [labels.labels], means.centers, large.n_groups)
+    if utility == "nearest":
+        spread = large.add_up(_spread_of_cells, [], means.centers, large.n_groups)
+    else:
+        spread = large.add_up(
+            _spread_of, [labels.labels], means.centers, large.n_groups
+        )
     measured = rounded(spread.sums)
-    cost, squared, first, second = measured.sum(axis=0).T
+    _, cost, squared, first, second = measured.sum(axis=0).T
     sizes = large.group_sizes
     mean = cost / sizes
     # Variance of a weighted mean of rows drawn with replacement.
     variances = np.maximum(second - 2 * mean * first + mean**2 * squared, 0) / sizes**2
-    return GroupFigures(means.counts, measured[:, :, 0], mean, variances)
+    return GroupFigures(measured[:, :, 0], measured[:, :, 1], mean, variances)
 
 
 @dataclass(eq=False)
@@ -64,6 +72,18 @@ def _spread_of(
     centers: NDArray[np.float64],
     n_groups: int,
 ) -> _Spread:
-    spread = np.zeros((2, len(centers), n_groups, 4))
+    spread = np.zeros((2, len(centers), n_groups, 5))
     block_sums.add_spread(X, groups, weights, labels, centers, spread)
     return _Spread(spread)
+
+
+def _spread_of_cells(
+    X: NDArray[Any],
+    groups: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    centers: NDArray[np.float64],
+    n_groups: int,
+) -> _Spread:
+    """Add up the distances of a block's rows to their nearest means."""
+    cells = label(X, groups, Rule.nearest(centers))
+    return _spread_of(X, groups, weights, cells, centers, n_groups)

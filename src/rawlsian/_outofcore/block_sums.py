@@ -183,9 +183,9 @@ def add_weights(groups, weights, members, sizes):
 
 @njit
 def add_spread(X, groups, weights, labels, centers, spread):
-    """Add up moments of the costs of a group's members.
+    """Add up weights and moments of the costs of a group's members.
 
-    OUT: spread, by cluster and group: sums of w d, of w^2, w^2 d and w^2 d^2, where d
+    OUT: spread, by cluster and group: sums of w, w d, w^2, w^2 d and w^2 d^2, where d
     is the squared distance to the center of the row's cluster.
     """
     for i in range(X.shape[0]):
@@ -197,8 +197,9 @@ def add_spread(X, groups, weights, labels, centers, spread):
             distance += difference * difference
         term = w * w
         total, lost = spread[0, c, g], spread[1, c, g]
-        total[0], lost[0] = add(total[0], lost[0], w * distance)
-        for power in range(1, 4):
+        total[0], lost[0] = add(total[0], lost[0], w)
+        total[1], lost[1] = add(total[1], lost[1], w * distance)
+        for power in range(2, 5):
             total[power], lost[power] = add(total[power], lost[power], term)
             term *= distance
 

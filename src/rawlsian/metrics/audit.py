@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rawlsian._core.problem import MaxDistance
+from rawlsian._core.checks import check_utility
+from rawlsian._core.problem import MaxDistance, Utility
 from rawlsian._engines.engine import Engine
 from rawlsian._engines.opening import open_rows
 from rawlsian.metrics.utilities import name_of, ratio_of
@@ -19,6 +20,7 @@ FOUR_FIFTHS = 0.8
 
 
 NO_RATIO = "undefined, as a utility is negative"
+BY_NEAREST = "labels give the means, and every person counts by the nearest mean"
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +59,10 @@ class Audit:
         Mean utility of each group in each cluster; NaN if it has no member there.
     max_distance : float
         The utility of a perfect fit.
+    utility : {"assigned", "nearest"}
+        The mean that serves a person: that of their cluster, or the nearest. If it is
+        "nearest", ``cluster_sizes`` and ``cluster_utilities`` count people in the
+        cluster of the nearest mean, and a cluster may have nobody.
     """
 
     groups: NDArray[Any]
@@ -72,6 +78,7 @@ class Audit:
     cluster_sizes: NDArray[np.float64]
     cluster_utilities: NDArray[np.float64]
     max_distance: float
+    utility: Utility
 
     @property
     def least_advantaged(self) -> Hashable:
@@ -142,6 +149,8 @@ class Audit:
         lines.append(
             f"ratio: {self._reading()} (a perfect fit is {self.max_distance:g})"
         )
+        if self.utility == "nearest":
+            lines.append(f"utility: {BY_NEAREST}")
         return "\n".join(lines)
 
     def _interval(self) -> str:
@@ -162,6 +171,7 @@ def audit(
     labels: Any,
     sensitive_features: Any,
     *,
+    utility: Utility = "assigned",
     sample_weight: Any = None,
     max_distance: MaxDistance = "auto",
     n_bootstrap: int = 1000,
@@ -172,9 +182,10 @@ def audit(
 
     Parameters
     ----------
-    X, labels, sensitive_features, sample_weight, max_distance
+    X, labels, sensitive_features, utility, sample_weight, max_distance
         As in ``group_utilities``. X may also be out of core (see ``open_blocks``) or a
-        Dask array or frame; the audit then makes three passes.
+        Dask array or frame; the audit then makes three passes, with either utility: to
+        check the rows, to add up the means, and to measure the distances.
     n_bootstrap : int, default=1000
         Number of resamples for the intervals; 0 for no intervals. The default takes
         about 10 s for a million rows.
@@ -212,10 +223,12 @@ def audit(
     gap: 1.0000 (95% interval 1.0000 to 1.0000)
     ratio: 0.9375, at least four fifths (a perfect fit is 16)
     """
+    check_utility(utility)
     _check_bootstrap(n_bootstrap, confidence)
     engine = open_rows(X, takes_mapped=True).with_groups(
-        sensitive_features, sample_weight=sample_weight, max_distance=max_distance
-    )
+        sensitive_features, sample_weight=sample_weight, max_distance=max_distance,
+        utility=utility,
+    )  # fmt: skip
     return audit_of(
         engine, labels, n_bootstrap=n_bootstrap, confidence=confidence,
         random_state=random_state,
@@ -252,6 +265,7 @@ def audit_of(
         cluster_sizes=counts,
         cluster_utilities=known.max_distance - means,
         max_distance=known.max_distance,
+        utility=engine.utility,
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rawlsian._core.assignment import Assignment
-from rawlsian._core.problem import MaxDistance, Problem
+from rawlsian._core.problem import MaxDistance, Problem, Utility
 from rawlsian._rows.opening import refuse_blocks
 
 USE_AUDIT = "use audit, which reports the same"
@@ -20,13 +20,15 @@ def group_utilities(
     labels: ArrayLike,
     sensitive_features: Any,
     *,
+    utility: Utility = "assigned",
     sample_weight: ArrayLike | None = None,
     max_distance: MaxDistance = "auto",
 ) -> NDArray[np.float64]:
     """Return the mean utility of each group, in the sorted order of the groups.
 
     U(g) is the mean over the members of g of ``max_distance`` less the squared
-    distance to the mean of the cluster that they are assigned to.
+    distance to the mean of the cluster that they are assigned to, or to the nearest
+    mean.
 
     Parameters
     ----------
@@ -36,6 +38,9 @@ def group_utilities(
         The cluster of each example: integers from 0 to k - 1, each in use.
     sensitive_features : array-like of shape (n_samples,) or (n_samples, n_columns)
         The group of each example; several columns mean their intersections.
+    utility : {"assigned", "nearest"}, default="assigned"
+        "assigned": the mean of an example's own cluster counts. "nearest": labels give
+        the means, and every person counts by the nearest mean.
     sample_weight : array-like of shape (n_samples,), default=None
         A row of weight w counts as w people.
     max_distance : "auto" or float, default="auto"
@@ -56,7 +61,7 @@ def group_utilities(
     """
     refuse_blocks(X, "group_utilities", USE_AUDIT)
     return _assignment(
-        X, labels, sensitive_features, sample_weight, max_distance
+        X, labels, sensitive_features, utility, sample_weight, max_distance
     ).utilities
 
 
@@ -65,6 +70,7 @@ def least_advantaged(
     labels: ArrayLike,
     sensitive_features: Any,
     *,
+    utility: Utility = "assigned",
     sample_weight: ArrayLike | None = None,
 ) -> Hashable:
     """Return the name of the group with the lowest utility; ties go to the first name.
@@ -78,7 +84,9 @@ def least_advantaged(
     'a'
     """
     refuse_blocks(X, "least_advantaged", USE_AUDIT)
-    assignment = _assignment(X, labels, sensitive_features, sample_weight, "auto")
+    assignment = _assignment(
+        X, labels, sensitive_features, utility, sample_weight, "auto"
+    )
     return name_of(assignment.problem.group_names, assignment.utilities)
 
 
@@ -87,6 +95,7 @@ def utility_gap(
     labels: ArrayLike,
     sensitive_features: Any,
     *,
+    utility: Utility = "assigned",
     sample_weight: ArrayLike | None = None,
 ) -> float:
     """Return the highest less the lowest group utility.
@@ -102,8 +111,9 @@ def utility_gap(
     """
     refuse_blocks(X, "utility_gap", USE_AUDIT)
     utilities = group_utilities(
-        X, labels, sensitive_features, sample_weight=sample_weight, max_distance=0.0
-    )
+        X, labels, sensitive_features, utility=utility, sample_weight=sample_weight,
+        max_distance=0.0,
+    )  # fmt: skip
     return float(np.ptp(utilities))
 
 
@@ -112,6 +122,7 @@ def utility_ratio(
     labels: ArrayLike,
     sensitive_features: Any,
     *,
+    utility: Utility = "assigned",
     sample_weight: ArrayLike | None = None,
     max_distance: MaxDistance = "auto",
 ) -> float:
@@ -135,6 +146,7 @@ def utility_ratio(
         X,
         labels,
         sensitive_features,
+        utility=utility,
         sample_weight=sample_weight,
         max_distance=max_distance,
     )
@@ -150,13 +162,15 @@ def _assignment(
     X: ArrayLike,
     labels: ArrayLike,
     sensitive_features: Any,
+    utility: Utility,
     sample_weight: ArrayLike | None,
     max_distance: MaxDistance,
 ) -> Assignment:
     """Check the arguments and return their assignment."""
     problem = Problem.from_arrays(
-        X, sensitive_features, sample_weight=sample_weight, max_distance=max_distance
-    )
+        X, sensitive_features, sample_weight=sample_weight, max_distance=max_distance,
+        utility=utility,
+    )  # fmt: skip
     return Assignment(problem, labels)
 
 
