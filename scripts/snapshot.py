@@ -202,9 +202,11 @@ def in_memory(seed: int) -> None:
             way = traverse(X, start, groups, operator=operator, sample_weight=weights,
                            max_iter=40)  # fmt: skip
             walked(f"memory {data} {seed} {operator}", way)
-        fitted(f"memory {data} {seed} postprocessor",
-               RawlsianPostprocessor(KMeans(k, n_init=2), bound="group",
-                                     random_state=seed).fit(X, **given))  # fmt: skip
+        for utility in ("assigned", "nearest"):
+            fair = RawlsianPostprocessor(KMeans(k, n_init=2), utility=utility,
+                                         bound="group", random_state=seed)  # fmt: skip
+            fitted(f"memory {data} {seed} postprocessor {utility}",
+                   fair.fit(X, **given))  # fmt: skip
         some = {"n_clusters": k, "sample_weight": weights, "random_state": seed}
         points = frontier(X, groups, n_points=5, **some)
         keep(f"memory {data} {seed} frontier", points.utilities, points.overall,
@@ -270,9 +272,12 @@ def out_of_core(seed: int) -> None:
             way = traverse(there, start, who, operator=operator, sample_weight=weight)
             walked(f"{name} {operator}", way)
         fitted(f"{name} postprocessor",
-               RawlsianPostprocessor(KMeans(3, n_init=2), random_state=seed)
+               RawlsianPostprocessor(KMeans(3, n_init=2), utility="assigned",
+                                     random_state=seed)
                .fit(there, **given))  # fmt: skip
-        audited(f"{name} audit", audit(there, start, who, sample_weight=weight))
+        for utility in ("assigned", "nearest"):
+            report = audit(there, start, who, utility=utility, sample_weight=weight)
+            audited(f"{name} audit {utility}", report)
 
 
 def sampled() -> None:

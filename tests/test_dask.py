@@ -163,7 +163,8 @@ def test_chunks_without_rows_change_nothing(one_machine):
         rows, sensitive_features=groups, sample_weight=np.ones(N_ROWS)
     )
     same(fit, one_machine["free"])
-    fair = RawlsianPostprocessor(KMeans(3, n_init=1, random_state=0))
+    kmeans = KMeans(3, n_init=1, random_state=0)
+    fair = RawlsianPostprocessor(kmeans, utility="assigned")
     fair.fit(rows, sensitive_features=groups)
     assert fair.labels_.shape == (N_ROWS,)
     with pytest.raises(ValueError, match="minimum of 2"):
@@ -198,9 +199,20 @@ def test_walking_and_auditing_take_dask_arrays():
     assert (ours.utilities == theirs.utilities).all()
     result = audit(X, ours.labels, groups)
     assert result.utilities.min() == pytest.approx(ours.utilities[-1].min())
-    fair = RawlsianPostprocessor(KMeans(4, n_init=1, random_state=0))
+    kmeans = KMeans(4, n_init=1, random_state=0)
+    fair = RawlsianPostprocessor(kmeans, utility="assigned")
     fair.fit(X, sensitive_features=groups)
     assert isinstance(fair.labels_, da.Array)
+
+
+def test_a_postprocessor_fitted_in_memory_predicts_dask_arrays():
+    X, _ = chunked()
+    rows, names = people(N_ROWS)
+    kmeans = KMeans(4, n_init=1, random_state=0)
+    fair = RawlsianPostprocessor(kmeans, operator="batch")
+    found = fair.fit(rows, sensitive_features=names).predict(X)
+    assert isinstance(found, da.Array)
+    assert (found.compute() == fair.labels_).all()
 
 
 def test_an_audit_by_the_nearest_mean_takes_dask_arrays():

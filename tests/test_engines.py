@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pytest
@@ -111,8 +112,12 @@ def test_a_walk_by_the_nearest_mean_is_refused_out_of_core_before_any_pass(few):
     blocks = open_blocks(X)
     blocks.run = None  # a pass would call it
 
-    with pytest.raises(ValueError, match="use utility='assigned', or RawlsianKMeans"):
-        traverse(blocks, labels, groups, operator="rawls", utility="nearest")
+    for walk in (
+        partial(traverse, operator="rawls", utility="nearest", labels=labels),
+        RawlsianPostprocessor(KMeans(3)).fit,
+    ):
+        with pytest.raises(ValueError, match="use utility='assigned', or RawlsianKM"):
+            walk(blocks, sensitive_features=groups)
 
 
 # --- Checked once ---
@@ -211,7 +216,8 @@ def test_fair_lloyd_says_why_it_ended(few):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_postprocessor_has_the_stop_reason_of_its_trajectory(few, kind):
     X, groups, _ = few
-    fair = RawlsianPostprocessor(KMeans(3, n_init=1), random_state=0)
+    kmeans = KMeans(3, n_init=1, random_state=0)
+    fair = RawlsianPostprocessor(kmeans, utility="assigned")
 
     fair.fit(kind(X), sensitive_features=groups)
     assert fair.stop_reason_ == fair.trajectory_.stop_reason != "max_iter"
@@ -222,7 +228,7 @@ def test_the_postprocessor_has_the_stop_reason_of_its_trajectory(few, kind):
 
 ESTIMATORS = [
     FairLloyd(2, n_init=1), RawlsianKMeans(2, **FEW),
-    RawlsianPostprocessor(KMeans(2, n_init=1), operator="batch"),
+    RawlsianPostprocessor(KMeans(2, n_init=1), operator="batch", utility="assigned"),
 ]  # fmt: skip
 
 
@@ -259,7 +265,7 @@ def test_a_warning_of_a_bound_that_was_stopped_names_the_line(few, monkeypatch):
     monkeypatch.setattr(
         "rawlsian._estimators.postprocessor.set_gap", lambda *a, **k: interrupt(None)
     )
-    fair = RawlsianPostprocessor(KMeans(3, n_init=1), bound="group")
+    fair = RawlsianPostprocessor(KMeans(3, n_init=1), operator="batch", bound="group")
 
     with pytest.warns(ConvergenceWarning, match="labels_ are final") as caught:
         fair.fit(few[0], sensitive_features=few[1])

@@ -154,7 +154,9 @@ def test_no_limit_on_passes_is_exceeded(max_passes):
         assert fit.fit(blocks, sensitive_features=groups).n_passes_ <= max_passes
     for operator in ("batch", "rawls"):
         start = KMeans(6, n_init=1, init="random", max_iter=1, random_state=0)
-        fair = RawlsianPostprocessor(start, operator=operator, **options)
+        fair = RawlsianPostprocessor(
+            start, operator=operator, utility="assigned", **options
+        )
         fair.fit(blocks, sensitive_features=groups)
         assert fair.trajectory_.n_passes <= max_passes
 
@@ -297,7 +299,8 @@ def test_steps_and_passes_of_a_walk_are_limited():
 def test_a_postprocessor_walks_on_from_the_clusters_of_any_clusterer():
     X, groups = people(4000)
     blocks = open_blocks(X, block_size=1500)
-    fair = RawlsianPostprocessor(KMeans(4, n_init=1), random_state=0, max_distance=90.0)
+    options = {"utility": "assigned", "random_state": 0}
+    fair = RawlsianPostprocessor(KMeans(4, n_init=1), max_distance=90.0, **options)
     fair.fit(blocks, sensitive_features=groups)
     start, end = (
         group_utilities(X, labels, groups, max_distance=90.0)
@@ -307,18 +310,18 @@ def test_a_postprocessor_walks_on_from_the_clusters_of_any_clusterer():
     np.testing.assert_allclose(fair.group_utilities_, end)
     assert fair.n_features_in_ == 4
     fitted = KMeans(4, n_init=1, random_state=0).fit(X)
-    prefit = RawlsianPostprocessor(fitted, prefit=True)
+    prefit = RawlsianPostprocessor(fitted, prefit=True, utility="assigned")
     prefit.fit(blocks, sensitive_features=groups)
     assert (prefit.utilitarian_labels_ == fitted.labels_).all()
-    mixture = RawlsianPostprocessor(GaussianMixture(3), random_state=0)
+    mixture = RawlsianPostprocessor(GaussianMixture(3), **options)
     mixture.fit(blocks, sensitive_features=groups)  # which takes no weights
     assert set(mixture.utilitarian_labels_) == {0, 1, 2}
     with sklearn.config_context(enable_metadata_routing=True):
-        routed = RawlsianPostprocessor(KMeans(4, n_init=1), random_state=0)
+        routed = RawlsianPostprocessor(KMeans(4, n_init=1), **options)
         routed.set_fit_request(sensitive_features=True)
         routed.fit(blocks, sensitive_features=groups)
     with pytest.raises(ValueError, match="DBSCAN has no predict"):
-        RawlsianPostprocessor(DBSCAN()).fit(blocks, sensitive_features=groups)
+        RawlsianPostprocessor(DBSCAN(), **options).fit(blocks)
 
 
 # --- Auditing ---

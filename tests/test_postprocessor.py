@@ -16,7 +16,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rawlsian import R1, RawlsianPostprocessor, group_utilities, traverse
+from rawlsian import (
+    R1,
+    RawlsianPostprocessor,
+    audit,
+    group_utilities,
+    open_blocks,
+    traverse,
+)
+
+UTILITIES = ("assigned", "nearest")
 
 
 @pytest.fixture
@@ -33,6 +42,15 @@ def blobs():
     return X, sex
 
 
+def expected_to_fail(estimator):
+    if estimator.utility == "assigned":
+        return {}
+    return {
+        "check_sample_weight_equivalence_on_dense_data": "as for KMeans, and a row "
+        "moves with its whole weight"
+    }
+
+
 # The default KMeans has 8 clusters, and some checks have 4 different rows.
 @pytest.mark.filterwarnings("ignore:Number of distinct clusters")
 # scikit-learn's checks pass a y, which causes a warning.
@@ -42,28 +60,129 @@ def blobs():
         RawlsianPostprocessor(),
         RawlsianPostprocessor(KMeans(3, n_init=2), operator="R1"),
         RawlsianPostprocessor(BisectingKMeans(3), operator="R1+R2"),
-    ]
+        RawlsianPostprocessor(KMeans(3, n_init=2), utility="assigned"),
+    ],
+    expected_failed_checks=expected_to_fail,
 )
 def test_scikit_learn_s_checks_pass(estimator, check):
     check(estimator)
 
 
-def test_what_it_stores_belongs_together(blobs):
+@pytest.mark.parametrize("utility", UTILITIES)
+def test_what_it_stores_belongs_together(blobs, utility):
     X, sex = blobs
+    options = {"utility": utility, "max_distance": 50.0}
 
-    fair = RawlsianPostprocessor(KMeans(4, random_state=0), max_distance=50.0)
+    fair = RawlsianPostprocessor(KMeans(4, random_state=0), **options)
     fair.fit(X, sensitive_features=sex)
 
+    end = fair.trajectory_.labels
     assert fair.n_iter_ == fair.trajectory_.n_iter + 1 > 1  # the last found nothing
     assert fair.groups_.tolist() == ["f", "m"]
     assert np.array_equal(fair.utilitarian_labels_, fair.estimator_.labels_)
     assert np.array_equal(fair.utilitarian_labels_, fair.trajectory_.labels_at(0))
     assert fair.group_utilities_ == pytest.approx(
-        group_utilities(X, fair.labels_, sex, max_distance=50.0)
+        group_utilities(X, end, sex, **options)
     )
     for c in range(4):
-        assert fair.cluster_centers_[c] == pytest.approx(X[fair.labels_ == c].mean(0))
+        assert fair.cluster_centers_[c] == pytest.approx(X[end == c].mean(0))
     assert fair.group_utilities_.min() > fair.trajectory_.utilities[0].min()
+
+
+# --- Utility ---
+
+
+def test_by_default_nobody_is_held_in_a_cluster_that_is_not_the_nearest(blobs):
+    X, sex = blobs
+
+    fair = RawlsianPostprocessor(KMeans(4, random_state=0))
+    fair.fit(X, sensitive_features=sex)
+
+    squared = ((X[:, None] - fair.cluster_centers_) ** 2).sum(axis=2)
+    assert fair.trajectory_.utility == "nearest"
+    assert np.array_equal(fair.labels_, squared.argmin(axis=1))
+    assert not np.array_equal(fair.labels_, fair.trajectory_.labels)
+
+
+def test_assigned_labels_are_those_that_define_the_means(blobs):
+    X, sex = blobs
+
+    fair = RawlsianPostprocessor(KMeans(4, random_state=0), utility="assigned")
+    fair.fit(X, sensitive_features=sex)
+
+    assert np.array_equal(fair.labels_, fair.trajectory_.labels)
+
+
+@pytest.mark.parametrize("n_rows", [120, 7, 1])
+def test_predict_gives_rows_seen_in_fit_their_labels(blobs, n_rows):
+    X, sex = blobs
+    fair = RawlsianPostprocessor(KMeans(4, random_state=0))
+
+    fair.fit(X, sensitive_features=sex)
+
+    assert np.array_equal(fair.predict(X[:n_rows]), fair.labels_[:n_rows])
+
+
+def test_predict_reads_rows_out_of_core(blobs):
+    X, sex = blobs
+    fair = RawlsianPostprocessor(KMeans(4, random_state=0))
+
+    found = fair.fit(X, sensitive_features=sex).predict(open_blocks(X, block_size=50))
+
+    assert np.array_equal(found, fair.labels_)
+
+
+def test_predict_refuses_rows_with_other_features(blobs):
+    fair = RawlsianPostprocessor(KMeans(4, random_state=0)).fit(blobs[0])
+
+    with pytest.raises(ValueError, match="X has 2 features, but"):
+        fair.predict(blobs[0][:, :2])
+
+
+def test_with_assigned_clusters_there_is_no_predict(blobs):
+    fair = RawlsianPostprocessor(KMeans(4, random_state=0), utility="assigned")
+
+    fair.fit(blobs[0])
+
+    assert not hasattr(fair, "predict")
+    with pytest.raises(AttributeError) as raised:
+        fair.predict(blobs[0])
+    assert "labels do not follow from distances" in str(raised.value.__cause__)
+
+
+def test_an_unknown_utility_is_an_error(blobs):
+    with pytest.raises(ValueError, match="utility must be 'assigned'"):
+        RawlsianPostprocessor(utility="closest").fit(blobs[0])
+
+
+def test_an_audit_of_the_labels_that_define_the_means_has_the_same_figures(blobs):
+    X, sex = blobs
+    fair = RawlsianPostprocessor(KMeans(4, random_state=0), max_distance=50.0)
+    fair.fit(X, sensitive_features=sex)
+
+    report = audit(
+        X, fair.trajectory_.labels, sex, utility="nearest", max_distance=50.0
+    )
+
+    assert report.utilities == pytest.approx(fair.group_utilities_)
+    assert (
+        report.cluster_sizes.sum(axis=1).tolist() == np.bincount(fair.labels_).tolist()
+    )
+
+
+@pytest.mark.parametrize("bound", ["group", "proved"])
+@pytest.mark.parametrize("utility", UTILITIES)
+def test_the_bound_holds_with_either_utility(blobs, utility, bound):
+    X, sex = blobs
+    options = {"utility": utility, "bound": bound, "random_state": 0}
+
+    fair = RawlsianPostprocessor(KMeans(3), **options).fit(X, sensitive_features=sex)
+
+    assert fair.group_utilities_.min() <= fair.bound_.utility + 1e-9
+    assert 0 < fair.gap_closed_ <= 1 + 1e-9
+
+
+# --- Clusterers ---
 
 
 def test_fit_predict_gives_the_labels(blobs):
@@ -239,8 +358,10 @@ def test_weights_reach_the_clusterer_and_the_traversal(blobs):
     fair.fit(X, sensitive_features=sex, sample_weight=weights)
 
     kmeans = KMeans(4, random_state=0).fit(X, sample_weight=weights)
-    expected = traverse(X, kmeans.labels_, sex, sample_weight=weights)
-    assert np.array_equal(fair.labels_, expected.labels)
+    expected = traverse(
+        X, kmeans.labels_, sex, sample_weight=weights, utility="nearest"
+    )
+    assert np.array_equal(fair.trajectory_.labels, expected.labels)
 
 
 @pytest.mark.parametrize("is_routing", [False, True])

@@ -32,6 +32,11 @@ from rawlsian._search.fair_lloyd import FairRuns
 from rawlsian._support.callers import warn_caller
 
 
+def nearest_centers_of(estimator: Any, X: Any) -> Any:
+    """Return the nearest of a fitted estimator's centers for each example."""
+    return open_new(estimator, X).nearest(estimator.cluster_centers_)
+
+
 class CentersEstimator(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator, ABC
 ):
@@ -143,7 +148,7 @@ class CentersEstimator(
         ndarray or Dask array of shape (n_samples,)
             The cluster of each example.
         """
-        return open_new(self, X).nearest(self.cluster_centers_)
+        return nearest_centers_of(self, X)
 
     @overload
     def transform(self, X: Blocks) -> Any: ...

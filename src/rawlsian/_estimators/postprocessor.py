@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, Self, overload
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClusterMixin, MetaEstimatorMixin, clone
 from sklearn.cluster import KMeans
@@ -15,18 +16,20 @@ from sklearn.utils.metadata_routing import (
     MethodMapping,
     process_routing,
 )
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from rawlsian._core.checks import warn_of_y
+from rawlsian._core.checks import check_utility, warn_of_y
 from rawlsian._core.parameters import (
     Seed,
     check_callback,
     check_max_iter,
     random_state_of,
 )
-from rawlsian._core.problem import MaxDistance, Problem
+from rawlsian._core.problem import MaxDistance, Problem, Utility
 from rawlsian._engines.engine import Engine
 from rawlsian._engines.opening import open_to_fit
+from rawlsian._estimators.centers import nearest_centers_of
 from rawlsian._estimators.gap import (
     WhichBound,
     check_which_bound,
@@ -36,10 +39,21 @@ from rawlsian._estimators.gap import (
 )
 from rawlsian._outofcore.problem import MAX_PASSES
 from rawlsian._outofcore.walk import LEAST_PASSES, LargeTrajectory
+from rawlsian._rows.blocks import Blocks
 from rawlsian._support.callers import warn_caller
 from rawlsian.operators.compositions import get_operator
 from rawlsian.operators.proposals import Operator
 from rawlsian.operators.traversal import Trajectory
+
+
+def _is_served_by_nearest(estimator: Any) -> bool:
+    """Return True if new examples can be placed, else say why not."""
+    if estimator.utility == "nearest":
+        return True
+    raise AttributeError(
+        "with utility='assigned' labels do not follow from distances, so there is no "
+        "predict; use utility='nearest'."
+    )
 
 
 class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
@@ -48,8 +62,7 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     Any clusterer finds the starting labels. An operator then reassigns examples step by
     step. Each step raises the lowest group utility; when none does, the walk ends
     (Algorithm 1 of the paper). Utility is ``max_distance`` less the squared distance to
-    the mean of the cluster that an example is assigned to, which need not be the
-    nearest.
+    the nearest mean, or to the mean of the cluster that an example is assigned to.
 
     Parameters
     ----------
@@ -59,6 +72,13 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     operator : str or object with ``generate``, default="rawls"
         "rawls" reaches furthest; "R1" and "R2" are the paper's; "R1+R2",
         "R2-exhaustive", "batch" and "relocate", or an operator of your own.
+    utility : {"nearest", "assigned"}, default="nearest"
+        The mean that serves an example. "nearest", the paper's wording: the operator's
+        labels decide where the means are, and everyone is in the cluster of the nearest
+        mean, so nobody is held in a cluster that serves them worse. ``predict`` places
+        new examples by the same rule. "assigned": examples stay in the clusters that
+        the operator put them in, nearest or not; there is no ``predict``. Data out of
+        core needs "assigned".
     max_distance : "auto" or float, default="auto"
         The utility of a perfect fit. "auto" is the squared diagonal of the bounding
         box of X; with ``UnitDistanceEncoder`` pass its ``max_distance_``. It shifts
@@ -85,9 +105,11 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
-        The cluster of each example after reassigning.
+        The cluster of each example after reassigning. If ``utility`` is "nearest",
+        that of the nearest of ``cluster_centers_``, as in ``predict``.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Means of the clusters.
+        Means of the clusters of ``trajectory_.labels``. These are ``labels_`` if
+        ``utility`` is "assigned".
     groups_ : ndarray of shape (n_groups,)
         Names of the groups, sorted.
     group_utilities_ : ndarray of shape (n_groups,)
@@ -96,7 +118,8 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         The labels that the estimator found, from which the traversal started. They are
         renumbered if the estimator left a cluster empty.
     trajectory_ : Trajectory or LargeTrajectory
-        Every step from ``utilitarian_labels_`` to ``labels_``, and why it ended.
+        Every step from ``utilitarian_labels_`` on, and why it ended.
+        ``trajectory_.labels``, the labels at its end, define the means.
     bound_ : Bound
         With a bound: the bound; ``bound_.is_proved`` is True if it is proved.
     gap_closed_ : float
@@ -125,8 +148,13 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
 
     Notes
     -----
-    There is no ``predict``: the labels of the examples seen in ``fit`` do not follow
-    from distances alone, so they do not extend to new examples.
+    ``group_utilities_`` belong to ``cluster_centers_``. If ``utility`` is "nearest",
+    the mean of the examples in a cluster of ``labels_`` need not be its center, so
+    ``audit(X, labels_, ...)``, which recomputes the means, gives other figures;
+    ``audit(X, trajectory_.labels, ..., utility="nearest")`` gives these.
+
+    The bound holds with either utility: no centers, means or not, serve the worst-off
+    group better.
 
     References
     ----------
@@ -148,6 +176,7 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         estimator: Any = None,
         *,
         operator: str | Operator = "rawls",
+        utility: Utility = "nearest",
         max_distance: MaxDistance = "auto",
         bound: WhichBound = None,
         max_iter: int | None = None,
@@ -158,6 +187,7 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     ) -> None:
         self.estimator = estimator
         self.operator = operator
+        self.utility = utility
         self.max_distance = max_distance
         self.bound = bound
         self.max_iter = max_iter
@@ -181,7 +211,8 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         X : array-like or Blocks of shape (n_samples, n_features)
             The examples: dense and numeric. With data out of core (see
             ``open_blocks``), Dask arrays and frames, the clusterer is fitted on a
-            weighted sample and predicts the labels of all rows.
+            weighted sample and predicts the labels of all rows, and ``utility`` must
+            be "assigned".
         y : ignored
             Present by scikit-learn's convention.
         sensitive_features : array-like of shape (n_samples,) or (n_samples, n_columns)
@@ -196,6 +227,7 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
             The fitted estimator itself.
         """
         operator = get_operator(self.operator)
+        check_utility(self.utility)
         check_which_bound(self.bound)
         check_max_iter(self.max_iter)
         check_callback(self.callback)
@@ -204,18 +236,14 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         forget_gap(self)
         rows = open_to_fit(self, X)
         rows.check_bound(self.bound)
-        rows.check_walk(
-            operator,
-            "assigned",
-            self.max_passes,
-            LEAST_PASSES + 1,  # one to predict
-        )
+        least = LEAST_PASSES + 1  # one to predict
+        rows.check_walk(operator, self.utility, self.max_passes, least)
         if not self.prefit:
             rows.check_clusterer(self._unfitted_estimator())
         engine = rows.with_groups(
             sensitive_features, sample_weight=sample_weight,
-            max_distance=self.max_distance, max_passes=self.max_passes,
-            callback=self.callback,
+            max_distance=self.max_distance, utility=self.utility,
+            max_passes=self.max_passes, callback=self.callback,
         )  # fmt: skip
         self.estimator_ = self._fitted_estimator(engine, y)
         self._set_fitted(
@@ -230,6 +258,8 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         self.trajectory_ = trajectory
         self.utilitarian_labels_ = trajectory.start_labels
         self.labels_ = trajectory.labels
+        if isinstance(trajectory, Trajectory):
+            self.labels_ = trajectory.served_labels
         self.cluster_centers_ = trajectory.cluster_centers
         self.groups_ = trajectory.groups
         self.group_utilities_ = trajectory.utilities[-1]
@@ -241,6 +271,28 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
                 "so far.",
                 ConvergenceWarning,
             )
+
+    @overload
+    def predict(self, X: Blocks) -> Any: ...
+
+    @overload
+    def predict(self, X: ArrayLike) -> NDArray[np.int32]: ...
+
+    @available_if(_is_served_by_nearest)  # type: ignore[untyped-decorator]
+    def predict(self, X: Any) -> Any:
+        """Return the nearest mean of each example; only if utility is "nearest".
+
+        Parameters
+        ----------
+        X : array-like or Blocks of shape (n_samples, n_features)
+            Examples, seen in ``fit`` or not.
+
+        Returns
+        -------
+        ndarray or Dask array of shape (n_samples,)
+            The cluster of each example; of those seen in ``fit``, ``labels_``.
+        """
+        return nearest_centers_of(self, X)
 
     def _set_gap(self, problem: Problem) -> None:
         """Set `bound_`, `gap_closed_` and `proved_gap_`, unless interrupted."""
