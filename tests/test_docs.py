@@ -61,11 +61,11 @@ def known_walks():
     """Walk once from the same labels: most pages show the same fit in another way."""
     walked, walks = analysis._walked, {}
 
-    def walk(problem, before, method, progress):
+    def walk(problem, before, method, utility, progress):
         parts = (problem.X, problem.groups, problem.weights, before.labels)
-        key = (method, *(part.tobytes() for part in parts))
+        key = (method, utility, *(part.tobytes() for part in parts))
         if key not in walks:
-            walks[key] = walked(problem, before, method, progress)
+            walks[key] = walked(problem, before, method, utility, progress)
         return walks[key]
 
     with pytest.MonkeyPatch.context() as patch:

@@ -32,6 +32,12 @@ from support.clusters import forked_workers
 
 ASK = ("--sensitive", "sex", "--clusters", 3)
 FREE = ("--method", "kmeans-free")
+ASSIGNED = ("--utility", "assigned")  # needed by methods that reassign
+
+
+def by(method):
+    """Return the options of a method for rows in parts."""
+    return ("--method", method, *(() if method.startswith("kmeans") else ASSIGNED))
 
 
 def rawlsian(*arguments):
@@ -67,9 +73,9 @@ def parts(tmp_path):
     return write(tmp_path / "people", *(people(seed=s) for s in range(3)))
 
 
-def fit(table, *arguments):
+def fit(table, *arguments, method=FREE):
     """Run a quick fit; return its JSON."""
-    done = rawlsian("fit", table, *ASK, *FREE, "--drop", "old", "--json", *arguments)
+    done = rawlsian("fit", table, *ASK, *method, "--drop", "old", "--json", *arguments)
     assert done.exit_code == 0, done.output
     return json.loads(done.stdout)
 
@@ -103,7 +109,8 @@ def fails(done, code, *texts):
 
 
 def refuses(table, code, *texts, options=()):
-    fails(rawlsian("fit", table, *ASK, "--drop", "old", *options), code, *texts)
+    asked = rawlsian("fit", table, *ASK, *ASSIGNED, "--drop", "old", *options)
+    fails(asked, code, *texts)
 
 
 # --- As rows in memory ---------------------------------------------------------------
@@ -194,7 +201,7 @@ def test_how_a_table_is_cut_changes_nothing(tmp_path, parts, monkeypatch):
 
 @pytest.mark.parametrize("method", ["rawls", "batch", "kmeans-free", "kmeans-mean"])
 def test_every_method_serves_the_worst_off_no_worse(parts, method):
-    done = rawlsian("fit", parts, *ASK, "--drop", "old", "--method", method, "--json")
+    done = rawlsian("fit", parts, *ASK, "--drop", "old", *by(method), "--json")
 
     result = json.loads(done.stdout)
     before, after = ([each[when] for each in result["groups"]]
@@ -461,7 +468,12 @@ def test_a_table_of_nothing_but_counted_rows_is_refused(parts):
         counted = counted.append_column("n", pa.array(np.arange(100) + 1000 * s))
         write(parts, counted, names=name)
 
-    fails(rawlsian("fit", parts, *ASK), 1, "no column is left", "counts the rows")
+    fails(
+        rawlsian("fit", parts, *ASK, *ASSIGNED),
+        1,
+        "no column is left",
+        "counts the rows",
+    )
 
 
 def test_two_columns_of_one_name_are_told_with_the_file(parts):
@@ -476,7 +488,7 @@ def test_rows_that_do_not_differ_are_refused(parts):
     for name in "abc":
         write(parts, people(age=[1.0] * 60).select(["age", "sex"]), names=name)
 
-    done = rawlsian("fit", parts, *ASK, "--numeric", "age")
+    done = rawlsian("fit", parts, *ASK, *ASSIGNED, "--numeric", "age")
 
     fails(done, 1, "all rows are alike", "age")
 
@@ -593,6 +605,28 @@ def test_what_rows_in_parts_cannot_have_is_refused(parts, options, text):
     refuses(parts, 2, text, options=options)
 
 
+@pytest.mark.parametrize("options", [(), ("--utility", "nearest")])
+@pytest.mark.parametrize("engine", ["blocks", "dask"])
+def test_a_walk_by_the_nearest_mean_is_refused_in_parts(parts, engine, options):
+    done = rawlsian("fit", parts, *ASK, "--engine", engine, *options)
+
+    fails(done, 2, "--utility nearest, the default, needs all rows in memory",
+          f"with --engine {engine} add --utility assigned")  # fmt: skip
+
+
+def test_an_audit_of_parts_by_the_nearest_mean_is_that_of_memory(tmp_path, parts):
+    whole = together(tmp_path, *(people(seed=s) for s in range(3)))
+    ask = ("--sensitive", "sex", "--labels", "old", "--utility", "nearest", "--json")
+
+    ours, theirs = (
+        json.loads(rawlsian("audit", each, *ask).stdout) for each in (parts, whole)
+    )
+
+    assert ours["utility"] == theirs["utility"] == "nearest"
+    for mine, other in zip(ours["groups"], theirs["groups"], strict=True):
+        assert mine["utility"] == pytest.approx(other["utility"], abs=1e-6)
+
+
 def test_an_audit_of_parts_makes_no_page(parts):
     done = rawlsian("audit", parts, "--sensitive", "sex", "--labels", "old",
                     "--report", "page.html")  # fmt: skip
@@ -621,7 +655,7 @@ def test_more_clusters_than_different_rows_are_refused(parts):
         few = people(seed=s, age=[1.0, 2.0] * 30).select(["age", "sex"])
         write(parts, few, names=name)
 
-    done = rawlsian("fit", parts, *ASK)
+    done = rawlsian("fit", parts, *ASK, *ASSIGNED)
 
     fails(done, 2, "more than k-means can tell apart", "at most 2")
 
@@ -662,7 +696,7 @@ def interrupt_at(monkeypatch, stage, n_done):
 def test_ctrl_c_during_k_means_stops(parts, monkeypatch, n_passes):
     interrupt_at(monkeypatch, "k-means: pass", n_passes)
 
-    done = rawlsian("fit", parts, *ASK, "--drop", "old")
+    done = rawlsian("fit", parts, *ASK, *ASSIGNED, "--drop", "old")
 
     assert done.exit_code == 130
     assert done.stderr == "stopped; nothing was written.\n"
@@ -672,7 +706,7 @@ def test_ctrl_c_during_k_means_stops(parts, monkeypatch, n_passes):
 def test_ctrl_c_on_the_way_keeps_what_was_reached(tmp_path, parts, monkeypatch, method):
     interrupt_at(monkeypatch, f"{method}: pass", 4)
 
-    done = rawlsian("fit", parts, *ASK, "--drop", "old", "--method", method,
+    done = rawlsian("fit", parts, *ASK, "--drop", "old", *by(method),
                     "--out", tmp_path / "labels")  # fmt: skip
 
     assert done.exit_code == 130
@@ -702,10 +736,10 @@ def on_dask(scheduler):
 def test_dask_gives_the_clusters_that_threads_give(tmp_path, parts, on_dask, method):
     incomplete = people(seed=4, job=pa.array(["cook", None] * 30))
     write(parts, people(0), incomplete, names="de")
-    ask = ("--method", method, "--missing", "drop")
+    ask, how = ("--missing", "drop"), {"method": by(method)}
 
-    ours = fit(parts, *ask, *on_dask, "--out", tmp_path / "dask")
-    theirs = fit(parts, *ask, "--out", tmp_path / "blocks")
+    ours = fit(parts, *ask, *on_dask, "--out", tmp_path / "dask", **how)
+    theirs = fit(parts, *ask, "--out", tmp_path / "blocks", **how)
 
     assert clusters(tmp_path / "dask") == clusters(tmp_path / "blocks")
     assert (ours.pop("engine"), theirs.pop("engine")) == ("dask", "blocks")
@@ -745,7 +779,9 @@ def test_a_cluster_that_fails_leaves_nothing_behind(
         raise error
 
     monkeypatch.setattr(_fit_parts, "_in_common", lost)
-    done = rawlsian("fit", parts, *ASK, *on_dask, "--out", tmp_path / "labels")
+    done = rawlsian(
+        "fit", parts, *ASK, *ASSIGNED, *on_dask, "--out", tmp_path / "labels"
+    )
 
     fails(done, 1, text, "; nothing was written.")
     assert list(tmp_path.iterdir()) == [parts]
@@ -791,6 +827,7 @@ def test_a_fit_of_parts_checks_its_rows_in_one_pass(method, parts, monkeypatch):
 
     monkeypatch.setattr(problem, "check_summaries", counted)
 
-    fit_table(str(parts), "sex", clusters=2, method=method)
+    utility = "assigned" if method == "rawls" else None
+    fit_table(str(parts), "sex", clusters=2, method=method, utility=utility)
 
     assert len(checked) == 1

@@ -26,6 +26,7 @@ from rawlsian import (
     predict_table,
 )
 from rawlsian._core import problem
+from rawlsian._tables import pages
 from rawlsian._tables.errors import TableError, WrongUseError
 from rawlsian.cli import app
 
@@ -307,6 +308,80 @@ def test_an_error_names_what_had_been_written(file, tmp_path, monkeypatch):
     assert out.exists()
 
 
+# --- Utility -------------------------------------------------------------------------
+
+
+def test_by_default_predict_gives_the_labels_of_the_fit():
+    fit = fit_table(people(), **FIT)
+
+    assert fit.outcome.utility == fit.to_dict()["utility"] == "nearest"
+    assert np.array_equal(predict_table(fit, people()).labels, fit.labels)
+
+
+def test_by_default_figures_belong_to_the_centers_of_the_model():
+    fit = fit_table(people(), **FIT)
+
+    found = predict_table(fit, people())
+
+    assert [utility for _, _, utility in found.utilities] == pytest.approx(
+        fit.outcome.after.utilities
+    )
+    assert "belong to the centers in the model" in str(fit)
+    assert "belong to the centers in the model" in fit.page()
+
+
+def test_a_saved_model_predicts_the_labels_of_the_fit(tmp_path):
+    fit = fit_table(people(), **FIT, save=tmp_path / "model.json")
+
+    found = predict_table(tmp_path / "model.json", people())
+
+    assert np.array_equal(found.labels, fit.labels)
+
+
+def test_people_can_stay_in_the_clusters_that_they_are_assigned_to():
+    fit = fit_table(people(), **FIT, utility="assigned")
+    labeled = people().append_column("found", pa.array(fit.labels))
+
+    found = audit_table(labeled, "sex", labels="found", drop="segment")
+
+    assert fit.to_dict()["utility"] == "assigned"
+    assert found.audit.utilities == pytest.approx(fit.outcome.after.utilities)
+    assert "by the mean of their own cluster" in str(fit)
+
+
+def test_the_page_shows_everyone_with_the_nearest_mean_at_every_point():
+    fit = fit_table(people(), **FIT)
+
+    way = pages.fit_page(fit._in_memory).ways[0]
+
+    assert way.utilities[-1] == pytest.approx(fit.outcome.after.utilities)
+    assert np.array_equal(way.labels[-1], fit.labels)
+
+
+def test_methods_that_do_not_reassign_have_a_utility_of_their_own():
+    utilities = {
+        method: fit_table(people(), **FIT, method=method).to_dict()["utility"]
+        for method in ("kmeans-free", "kmeans-mean")
+    }
+
+    assert utilities == {"kmeans-free": "nearest", "kmeans-mean": "assigned"}
+
+
+def test_an_audit_by_the_nearest_mean_counts_people_there():
+    assigned, nearest = (
+        audit_table(people(), **AUDIT, utility=utility)
+        for utility in ("assigned", "nearest")
+    )
+
+    assert nearest.audit.utilities.min() > assigned.audit.utilities.min()
+    assert nearest.to_dict()["utility"] == "nearest"
+    assert "every person counts by the nearest mean." in str(nearest)
+    assert "nearest" not in str(assigned)
+    sizes = np.bincount(nearest._in_memory.labels)
+    assert nearest.audit.cluster_sizes.sum(axis=1).tolist() == sizes.tolist()
+    assert "in the cluster of the nearest mean" in nearest.page()
+
+
 # --- Parts ---------------------------------------------------------------------------
 
 
@@ -338,7 +413,7 @@ def test_an_audit_of_parts_gives_the_same_kind_of_result(parts):
 
 
 def test_what_a_table_in_parts_does_not_have_is_one_sentence(parts):
-    found = fit_table(parts, **FIT)
+    found = fit_table(parts, **FIT, utility="assigned")
 
     with pytest.raises(WrongUseError, match="labels of a table in parts are only"):
         _ = found.labels
@@ -371,6 +446,9 @@ def test_what_a_table_in_parts_does_not_have_is_one_sentence(parts):
         ({"sensitive": []}, "--sensitive names no column"),
         ({"sensitive": "gender"}, "--sensitive names 'gender'"),
         ({"method": "magic"}, "--method must be one of rawls"),
+        ({"utility": "closest"}, "--utility must be one of nearest, assigned, got"),
+        ({"method": "kmeans-free", "utility": "nearest"}, "--method kmeans-free leave"),
+        ({"method": "kmeans-mean", "utility": "assigned"}, "goes with methods that"),
         ({"missing": "guess"}, "--missing must be one of error, drop, category"),
         ({"seed": -1}, "--seed must be a number from 0"),
         ({"engine": "spark"}, "--engine must be one of auto"),

@@ -15,7 +15,7 @@ from sklearn.metrics import silhouette_score
 
 from rawlsian._core.assignment import Assignment
 from rawlsian._core.nearest import group_means, nearest
-from rawlsian._core.problem import Problem
+from rawlsian._core.problem import Problem, Utility
 from rawlsian._core.relabeling import renumbering
 from rawlsian._engines.memory import InMemoryEngine
 from rawlsian._search.frontier import Frontier, frontier_of, not_dominated
@@ -79,6 +79,8 @@ class Outcome:
         Of a walk: its steps, and why it ended.
     is_interrupted : bool
         True if the user stopped it on the way.
+    utility : {"assigned", "nearest"}
+        The center that serves a person: that of their cluster, or the nearest.
     """
 
     method: str
@@ -92,6 +94,7 @@ class Outcome:
     n_steps: int | None
     stop_reason: str | None
     is_interrupted: bool
+    utility: Utility
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +113,8 @@ class Fitted:
         The steps from one to the other, if the method is an operator.
     is_interrupted : bool
         True if the user stopped it on the way.
+    utility : {"assigned", "nearest"}
+        The center that serves a person: that of their cluster, or the nearest.
     """
 
     problem: Problem
@@ -118,6 +123,7 @@ class Fitted:
     after: Clustering
     trajectory: Trajectory | None
     is_interrupted: bool
+    utility: Utility
 
     @property
     def n_clusters(self) -> int:
@@ -140,6 +146,7 @@ class Fitted:
             None if trajectory is None else trajectory.n_iter,
             None if trajectory is None else trajectory.stop_reason,
             self.is_interrupted,
+            self.utility,
         )
 
 
@@ -260,13 +267,18 @@ def _silhouette(X: NDArray[np.float64], labels: NDArray[np.int32]) -> float | No
 
 
 def fit(
-    problem: Problem, before: Clustering, method: str, seed: int, progress: Progress
+    problem: Problem,
+    before: Clustering,
+    method: str,
+    utility: Utility,
+    seed: int,
+    progress: Progress,
 ) -> Fitted:
     """Run the method, from k-means or independently of it."""
     progress(method, 0, None)
     how = METHODS[method]
     if how.solver is None:
-        return _walked(problem, before, method, progress)
+        return _walked(problem, before, method, utility, progress)
     solver = how.solver(
         len(before.centers),
         max_distance=problem.max_distance,
@@ -280,21 +292,30 @@ def fit(
     else:
         after = with_means(problem, solver.labels_)
     after = _numbered_like(after, before)
-    return Fitted(problem, method, before, after, None, is_interrupted)
+    return Fitted(problem, method, before, after, None, is_interrupted, utility)
 
 
 def _walked(
-    problem: Problem, before: Clustering, method: str, progress: Progress
+    problem: Problem,
+    before: Clustering,
+    method: str,
+    utility: Utility,
+    progress: Progress,
 ) -> Fitted:
+    """Reassign people, starting from k-means; both ends have the same utility."""
     trajectory = traverse_of(
-        problem,
+        replace(problem, utility=utility),
         before.labels,
         operator=get_operator(method),
         callback=lambda step: progress(method, step.n_iter, None),
     )
-    after = with_means(problem, trajectory.labels)
+    utilities, overall = trajectory.utilities, trajectory.overall.tolist()
+    before = replace(before, utilities=utilities[0], overall=overall[0])
+    after = Clustering(
+        trajectory.served_labels, trajectory.cluster_centers, utilities[-1], overall[-1]
+    )
     is_interrupted = trajectory.stop_reason == "interrupted"
-    return Fitted(problem, method, before, after, trajectory, is_interrupted)
+    return Fitted(problem, method, before, after, trajectory, is_interrupted, utility)
 
 
 def _numbered_like(after: Clustering, before: Clustering) -> Clustering:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
+from rawlsian._core.problem import Utility
 from rawlsian._engines.outofcore import OutOfCoreEngine
 from rawlsian._estimators.kmeans import RawlsianKMeans
 from rawlsian._outofcore.problem import OutOfCoreProblem, PassStep
@@ -61,9 +62,11 @@ class EncodedTable:
             blocks, self.rows.groups, max_distance=self.encoding.max_distance
         )
 
-    def engine(self, callback: Callback | None = None) -> OutOfCoreEngine:
+    def engine(
+        self, callback: Callback | None = None, utility: Utility = "assigned"
+    ) -> OutOfCoreEngine:
         """Return an engine for the checked rows."""
-        return OutOfCoreEngine(self.problem.again(callback))
+        return OutOfCoreEngine(self.problem.again(callback), utility)
 
 
 def fit(
@@ -98,6 +101,7 @@ def fit(
         found.n_steps,
         found.stop_reason,
         found.is_interrupted,
+        "nearest" if method == "kmeans-free" else "assigned",
     )
     n_passes = table.problem.n_passes + kmeans.n_passes_ + found.n_passes
     return FittedParts(outcome, found.labels, found.centers, n_passes)

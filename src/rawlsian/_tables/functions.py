@@ -25,6 +25,7 @@ def fit_table(
     *,
     clusters: int | str | range | tuple[int, int],
     method: str = "rawls",
+    utility: str | None = None,
     out: PathLike | None = None,
     report: PathLike | None = None,
     frontier: PathLike | None = None,
@@ -64,6 +65,11 @@ def fit_table(
         people, starting from k-means; centers stay means. "kmeans-mean" (means) and
         "kmeans-free" and "fair-lloyd" (free centers) search independently of it.
         "kmeans-free" is often the best.
+    utility : {"nearest", "assigned"}, default=None
+        The mean that serves a person, for methods that reassign; None means "nearest".
+        "nearest": reassigning moves the means, and everyone is in the cluster of the
+        nearest, as ``predict_table`` finds it. "assigned": people stay in the clusters
+        that the method put them in, nearest or not; a table in parts needs this.
     out, frontier : path, default=None
         Files for each row's cluster, of the result and at every point of the
         trade-off: .csv, .tsv or .parquet. For a folder or a pattern of Parquet files
@@ -135,7 +141,7 @@ def fit_table(
     from rawlsian._tables.outputs import Outputs
     from rawlsian._tables.request import TableRequest, as_path
 
-    options = run.FitOptions.given(clusters, method, seed)
+    options = run.FitOptions.given(clusters, method, utility, seed)
     request = TableRequest.given(
         table, sensitive, drop=drop, categorical=categorical, numeric=numeric,
         use_sensitive=use_sensitive, id=id, missing=missing, na=na,
@@ -150,6 +156,7 @@ def audit_table(
     sensitive: Names,
     *,
     labels: str,
+    utility: str = "assigned",
     drop: Names = (),
     categorical: Names = (),
     numeric: Names = (),
@@ -179,6 +186,9 @@ def audit_table(
         Columns that make the groups; several make their intersections.
     labels : str
         Column with each row's cluster.
+    utility : {"assigned", "nearest"}, default="assigned"
+        "assigned": the mean of a person's own cluster counts. "nearest": labels give
+        the means, and every person counts by the nearest mean.
     drop, categorical, numeric : str or list of str, default=()
         Columns to leave out, and to take as categories or numbers however they look.
     use_sensitive : bool, default=False
@@ -246,17 +256,19 @@ def audit_table(
         as_path,
         check_labels,
         check_seed,
+        checked_utility,
     )
 
     check_labels(labels)
     check_seed(seed)
+    chosen = checked_utility(utility)
     request = TableRequest.given(
         table, sensitive, labels=labels, drop=drop, categorical=categorical,
         numeric=numeric, use_sensitive=use_sensitive, id=id, missing=missing, na=na,
         delimiter=delimiter, encoding=encoding, engine=engine, scheduler=scheduler,
     )  # fmt: skip
     outputs = Outputs(page=as_path(report))
-    return run.audit(request, seed, outputs, force, progress or _silent)
+    return run.audit(request, chosen, seed, outputs, force, progress or _silent)
 
 
 def predict_table(

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rawlsian._core.problem import Utility
 from rawlsian._tables import fit_parts
 from rawlsian._tables.analysis import Progress, check_rows
 from rawlsian._tables.backends import Backend, dask_backend, thread_backend
@@ -79,9 +80,14 @@ class PartsTable(NamedTuple):
         )
 
     def fit(
-        self, numbers: range, method: str, seed: int, progress: Progress
+        self,
+        numbers: range,
+        method: str,
+        utility: Utility,
+        seed: int,
+        progress: Progress,
     ) -> FoundClusters:
-        """Run k-means, then the method."""
+        """Run k-means, then the method, whose utility has been checked."""
         n_rows, encoding = sum(self.found.lengths), self.table.encoding
         check_rows(numbers[0], n_rows)
         fitted = fit_parts.fit(self.table, numbers[0], method, seed, progress)
@@ -97,10 +103,11 @@ class PartsTable(NamedTuple):
         passes = Passes(self.request.engine, n_rows, n_parts, fitted.n_passes)
         return FoundClusters(fitted.outcome, model, labels, (), passes, None)
 
-    def audit(self, seed: int, progress: Progress) -> FoundAudit:
+    def audit(self, utility: Utility, seed: int, progress: Progress) -> FoundAudit:
         """Audit the column of clusters."""
         progress("auditing", 0, None)
-        result = audit_of(self.table.engine(), self.table.rows.labels)
+        engine = self.table.engine(utility=utility)
+        result = audit_of(engine, self.table.rows.labels)
         encoding = self.table.encoding
         result = replace(result, groups=np.array(encoding.group_names, object))
         return FoundAudit(result, encoding.clusters, None)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rawlsian._core.problem import Problem
+from rawlsian._core.assignment import Assignment
+from rawlsian._core.nearest import nearest
+from rawlsian._core.problem import Problem, Utility
 from rawlsian._engines.memory import InMemoryEngine
 from rawlsian._tables import analysis
 from rawlsian._tables.analysis import Candidate, Fitted, Outcome, Progress, TradeOff
@@ -88,7 +90,12 @@ class MemoryTable:
         )
 
     def fit(
-        self, numbers: range, method: str, seed: int, progress: Progress
+        self,
+        numbers: range,
+        method: str,
+        utility: Utility,
+        seed: int,
+        progress: Progress,
     ) -> FoundClusters:
         """Run k-means, then the method, with one number of clusters or the best."""
         problem = self.problem
@@ -99,7 +106,7 @@ class MemoryTable:
         else:
             progress("k-means", 0, None)
             before = analysis.plain(problem, numbers[0], seed)
-        fitted = analysis.fit(problem, before, method, seed, progress)
+        fitted = analysis.fit(problem, before, method, utility, seed, progress)
         prepared, identifier = self.prepared, self.identifier
         after = fitted.after
         model = Model(
@@ -114,12 +121,15 @@ class MemoryTable:
             FitInMemory(self, fitted, seed),
         )  # fmt: skip
 
-    def audit(self, seed: int, progress: Progress) -> FoundAudit:
+    def audit(self, utility: Utility, seed: int, progress: Progress) -> FoundAudit:
         """Audit the column of clusters."""
         assert self.clusters is not None
         names, codes = clusters_of(self.clusters, self.prepared.rows)
         progress("auditing", 0, None)
-        result = audit_of(InMemoryEngine(self.problem), codes, random_state=seed)
+        problem = replace(self.problem, utility=utility)
+        result = audit_of(InMemoryEngine(problem), codes, random_state=seed)
+        if utility == "nearest":
+            codes = nearest(problem.X, Assignment(problem, codes).centers)[0]
         return FoundAudit(result, names, AuditInMemory(self, result, names, codes))
 
 
@@ -143,7 +153,11 @@ class FitInMemory:
 
 
 class AuditInMemory(NamedTuple):
-    """An audit of rows in memory, with what its page draws."""
+    """An audit of rows in memory, with what its page draws.
+
+    ``labels`` are the clusters that serve each row: its own, or that of the nearest
+    mean.
+    """
 
     table: MemoryTable
     audit: Audit

@@ -6,15 +6,23 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
+from rawlsian._core.problem import Utility
 from rawlsian._estimators.fair_lloyd import FairLloyd
 from rawlsian._estimators.kmeans import RawlsianKMeans
+from rawlsian._tables.errors import WrongUseError
 
 WALK = (
     "The start is the best of ten runs of k-means. From there {how}; every step raises "
     "the utility of the group that is worst off at that moment, and it ends when no "
-    "step does. Centers are the means of their clusters, and a person need not be in "
-    "the cluster of the nearest one."
+    "step does. "
 )
+SERVED: dict[Utility, str] = {
+    "assigned": "Centers are the means of their clusters, and a person need not be in "
+    "the cluster of the nearest one.",
+    "nearest": "Centers are the means of the people assigned to them; everyone is then "
+    "in the cluster of the nearest center, so nobody is held in one that serves them "
+    "worse.",
+}
 SEARCH = (
     "The start is the best of ten runs of k-means. Beside it {name} searches a "
     "clustering with the utility of the worst-off group as high as it finds; "
@@ -70,3 +78,22 @@ METHODS = {
     ),
     "fair-lloyd": Method(_search("fair-lloyd") + FREE, FairLloyd, True),
 }
+
+
+def describe(method: str, utility: Utility) -> str:
+    """Return the paragraph of a page on the method."""
+    how = METHODS[method]
+    return how.sentence if how.solver else how.sentence + SERVED[utility]
+
+
+def utility_of(method: str, utility: Utility | None) -> Utility:
+    """Return the utility of a method: one that was asked for, or its own."""
+    how = METHODS[method]
+    if how.solver is None:
+        return utility or "nearest"
+    if utility is not None:
+        raise WrongUseError(
+            f"--utility {utility} goes with methods that reassign people, such as "
+            f"rawls; with --method {method} leave it out."
+        )
+    return "nearest" if how.has_free_centers else "assigned"

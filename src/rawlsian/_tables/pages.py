@@ -7,12 +7,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from rawlsian._core.problem import Utility
 from rawlsian._tables.analysis import Fitted
 from rawlsian._tables.facts import Reason
 from rawlsian._tables.memory import AuditInMemory, FitInMemory, MemoryTable
-from rawlsian._tables.methods import METHODS
+from rawlsian._tables.methods import describe
 from rawlsian._tables.prepare import Prepared
 from rawlsian._tables.sentences import (
+    COUNTED,
     audit_summary,
     behind_best,
     better_point,
@@ -27,6 +29,11 @@ SAMPLED = (
     " Its centers were searched on a sample of {rows:,} rows; the figures are those of "
     "all rows."
 )
+SHOWN: dict[Utility, str] = {
+    "assigned": "The clusters are those of the table.",
+    "nearest": "The means are those of the clusters of the table; everyone is shown in "
+    "the cluster of the nearest mean.",
+}
 INTERVAL = (
     "The interval of how far a group is behind resamples the people of each group, "
     "with the clusters held fixed: it shows how much that owes to who happens to be "
@@ -50,13 +57,18 @@ def fit_page(found: FitInMemory) -> Page:
         columns="Clustered on",
         facts=(
             ("Method", fitted.method),
+            ("Utility", COUNTED[fitted.utility]),
             ("Seed", str(found.seed)),
             *((("Better point", better),) if better else ()),
         ),
         cluster_names=tuple(map(str, range(fitted.n_clusters))),
         ways=(_way(fitted), frontier_way(trade_off.frontier, trade_off.labels)),
         cloud=restarts,
-        methods=(METHODS[fitted.method].sentence, TRADE_OFF + sampled, cloud),
+        methods=(
+            describe(fitted.method, fitted.utility),
+            TRADE_OFF + sampled,
+            cloud,
+        ),
     )
 
 
@@ -90,7 +102,7 @@ def audit_page(found: AuditInMemory) -> Page:
         cluster_names=tuple(found.clusters),
         ways=(way,),
         cloud=None,
-        methods=("The clusters are those of the table.", INTERVAL),
+        methods=(SHOWN[audit.utility], INTERVAL),
         limits=LIMITS[:-1],  # the last is about a change
     )
 
@@ -164,7 +176,8 @@ def _notes(prepared: Prepared) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 def _way(fitted: Fitted) -> Way:
     if fitted.trajectory is not None:
-        way = trajectory_way(fitted.trajectory, f"From k-means, by {fitted.method}")
+        title = f"From k-means, by {fitted.method}"
+        way = trajectory_way(fitted.trajectory, title, fitted.problem.X)
         n_points = fitted.trajectory.n_iter + 1
         if len(way.steps) == n_points:
             return way

@@ -9,6 +9,7 @@ from operator import index
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rawlsian._core.problem import Utility
 from rawlsian._tables.columns import Roles
 from rawlsian._tables.errors import WrongUseError
 from rawlsian._tables.model import Model
@@ -240,6 +241,12 @@ def check_choice(value: str, option: str, choices: Sequence[str]) -> None:
         raise WrongUseError(
             f"{option} must be one of {', '.join(choices)}, got {value!r}."
         )
+
+
+def checked_utility(utility: str) -> Utility:
+    """Return a utility, or refuse one that does not exist."""
+    check_choice(utility, "--utility", ("nearest", "assigned"))
+    return "nearest" if utility == "nearest" else "assigned"
 
 
 def check_seed(seed: int) -> None:

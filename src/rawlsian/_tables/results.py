@@ -116,12 +116,13 @@ class TableFit(_WithLabels):
 
     def sentences(self) -> list[str]:
         """Return what changed, in sentences."""
-        from rawlsian._tables.sentences import fit_summary
+        from rawlsian._tables.sentences import COUNTED, fit_summary
 
         passes = [] if self.passes is None else [self.passes.sentence]
         better = self._better()
         return [
-            *fit_summary(self.outcome), *passes, *([] if better is None else [better])
+            *fit_summary(self.outcome), COUNTED[self.outcome.utility], *passes,
+            *([] if better is None else [better]),
         ]  # fmt: skip
 
     def summary(self) -> list[str | TextTable]:
@@ -152,6 +153,7 @@ class TableFit(_WithLabels):
         before, after = outcome.before, outcome.after
         content: dict[str, Any] = {
             "method": outcome.method,
+            "utility": outcome.utility,
             "clusters": outcome.n_clusters,
             "seed": self.seed,
             "max_distance": outcome.max_distance,
@@ -309,6 +311,7 @@ class TableAudit:
             "ratio": None if np.isnan(audit.ratio) else audit.ratio,
             "passes_four_fifths": audit.passes_four_fifths,
             "max_distance": audit.max_distance,
+            "utility": audit.utility,
             "clusters": [
                 {**row, "cluster": clusters[row["cluster"]]}
                 for row in audit.by_cluster()

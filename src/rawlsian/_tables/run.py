@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from rawlsian._core.problem import Utility
 from rawlsian._support.files import write_text
 from rawlsian._tables import fit_parts
 from rawlsian._tables.analysis import Progress
@@ -15,7 +16,7 @@ from rawlsian._tables.errors import WrongUseError, noting
 from rawlsian._tables.facts import Reason
 from rawlsian._tables.in_parts import PartsTable, open_in_parts
 from rawlsian._tables.memory import FoundClusters, MemoryTable
-from rawlsian._tables.methods import METHODS
+from rawlsian._tables.methods import METHODS, utility_of
 from rawlsian._tables.model import Model, load_model
 from rawlsian._tables.outputs import Outputs
 from rawlsian._tables.pages import fit_page
@@ -26,6 +27,7 @@ from rawlsian._tables.request import (
     check_choice,
     check_id,
     check_seed,
+    checked_utility,
     numbers_of_clusters,
 )
 from rawlsian._tables.results import TableAudit, TableFit, TablePrediction
@@ -52,21 +54,27 @@ def opened(
 
 
 class FitOptions(NamedTuple):
-    """Number of clusters, method and seed of a fit."""
+    """Number of clusters, method, utility and seed of a fit."""
 
     numbers: range
     method: str
+    utility: Utility
     seed: int
 
     @classmethod
     def given(
-        cls, clusters: int | str | range | tuple[int, int], method: str, seed: int
+        cls,
+        clusters: int | str | range | tuple[int, int],
+        method: str,
+        utility: str | None,
+        seed: int,
     ) -> FitOptions:
         """Check them."""
         numbers = numbers_of_clusters(clusters)
         check_seed(seed)
         check_choice(method, "--method", list(METHODS))
-        return cls(numbers, method, seed)
+        chosen = None if utility is None else checked_utility(utility)
+        return cls(numbers, method, utility_of(method, chosen), seed)
 
     def check_parts(self, request: TableRequest, outputs: Outputs) -> None:
         """Refuse what needs all rows in memory."""
@@ -82,6 +90,9 @@ class FitOptions(NamedTuple):
             raise request.refuse("--report", works)
         if outputs.frontier is not None:
             raise request.refuse("--frontier", works)
+        if METHODS[self.method].solver is None and self.utility == "nearest":
+            instead = "add --utility assigned, or take --method kmeans-free"
+            raise request.refuse("--utility nearest, the default,", instead)
 
 
 def fit(
@@ -140,6 +151,7 @@ def _write(
 
 def audit(
     request: TableRequest,
+    utility: Utility,
     seed: int,
     outputs: Outputs,
     may_replace: bool,
@@ -149,7 +161,7 @@ def audit(
     if request.is_in_parts and outputs.page is not None:
         raise request.refuse("--report", "--json works")
     with opened(request, outputs, may_replace, progress) as table:
-        found = table.audit(seed, progress)
+        found = table.audit(utility, seed, progress)
         result = TableAudit(
             table.facts, found.audit, found.clusters, (), found.in_memory
         )

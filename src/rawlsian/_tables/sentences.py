@@ -8,16 +8,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rawlsian._core.problem import Utility
 from rawlsian._search.frontier import Frontier
 from rawlsian._tables.analysis import Outcome
 from rawlsian._tables.prepare import FEW_PEOPLE
-from rawlsian.metrics.audit import NO_RATIO, Audit
+from rawlsian.metrics.audit import BY_NEAREST, NO_RATIO, Audit
 from rawlsian.preprocessing.features import MISSING
 
 # Clusters named as those that hurt the worst-off group most.
 MOST_HURTFUL = 3
 # A gain that four digits show.
 NOTEWORTHY = 1e-4
+# Which center counts in a fit.
+COUNTED: dict[Utility, str] = {
+    "assigned": "Everyone counts by the mean of their own cluster, which need not be "
+    "the nearest.",
+    "nearest": "Everyone counts by the nearest center, and these figures belong to the "
+    "centers in the model: an audit of the labels alone recomputes other means.",
+}
 # A gap, relative to the utility of a perfect fit, that is only rounding.
 ROUNDING = 1e-12
 
@@ -85,7 +93,12 @@ def audit_summary(audit: Audit) -> tuple[str, ...]:
     """Return sentences on what was found."""
     perfect = "Every cluster has one person, so every fit is perfect."
     is_single = bool((audit.cluster_sizes.sum(axis=1) == 1).all())
-    return (*_on_groups(audit), *([perfect] if is_single else []))
+    nearest = f"{BY_NEAREST[0].upper()}{BY_NEAREST[1:]}."
+    return (
+        *_on_groups(audit),
+        *([perfect] if is_single else []),
+        *([nearest] if audit.utility == "nearest" else []),
+    )
 
 
 def _on_groups(audit: Audit) -> tuple[str, ...]:

@@ -43,6 +43,15 @@ def audit(
             show_default=False,
         ),
     ],
+    utility: Annotated[
+        str,
+        typer.Option(
+            "--utility",
+            metavar="assigned|nearest",
+            help="Mean that serves a person: that of their cluster, or the nearest of "
+            "the clusters' means.",
+        ),
+    ] = "assigned",
     drop: DropOption = None,
     categorical: CategoricalOption = None,
     numeric: NumericOption = None,
@@ -72,7 +81,7 @@ def audit(
         from rawlsian._tables.functions import audit_table
 
         result = audit_table(
-            table, sensitive, labels=labels, drop=drop or (),
+            table, sensitive, labels=labels, utility=utility, drop=drop or (),
             categorical=categorical or (), numeric=numeric or (),
             use_sensitive=use_sensitive, id=identifier, missing=missing, na=na or (),
             delimiter=delimiter, encoding=encoding, engine=engine, scheduler=scheduler,

@@ -55,6 +55,16 @@ def fit(
             "centers. kmeans-free is often the best.",
         ),
     ] = "rawls",
+    utility: Annotated[
+        str | None,
+        typer.Option(
+            "--utility",
+            metavar="nearest|assigned",
+            help="Mean that serves a person, for methods that reassign. nearest, the "
+            "default: everyone is in the cluster of the nearest mean. assigned: people "
+            "stay where the method put them; a folder or a pattern needs this.",
+        ),
+    ] = None,
     out: Annotated[
         str | None,
         typer.Option(
@@ -109,8 +119,8 @@ def fit(
         from rawlsian._tables.functions import fit_table
 
         result = fit_table(
-            table, sensitive, clusters=clusters, method=method, out=out, report=report,
-            frontier=trade_off, save=save, drop=drop or (),
+            table, sensitive, clusters=clusters, method=method, utility=utility,
+            out=out, report=report, frontier=trade_off, save=save, drop=drop or (),
             categorical=categorical or (), numeric=numeric or (),
             use_sensitive=use_sensitive, id=identifier, missing=missing, na=na or (),
             delimiter=delimiter, encoding=encoding, engine=engine, scheduler=scheduler,

@@ -16,7 +16,12 @@ from rawlsian.report.labels import label_type
 MOST_POINTS = 60
 
 
-def trajectory_way(trajectory: Trajectory, title: str) -> Way:
+def trajectory_way(
+    trajectory: Trajectory,
+    title: str,
+    X: NDArray[np.float64] | None = None,
+    sample_weight: NDArray[np.float64] | None = None,
+) -> Way:
     """Convert a trajectory to a way.
 
     Parameters
@@ -25,12 +30,27 @@ def trajectory_way(trajectory: Trajectory, title: str) -> Way:
         Steps of a traversal.
     title : str
         Name on the page.
+    X : ndarray of shape (n_samples, n_features), default=None
+        Rows of the traversal. They are needed if its utility is "nearest": the way
+        then has the cluster of the nearest mean for each row.
+    sample_weight : ndarray of shape (n_samples,), default=None
+        Weights of the traversal, which change the means.
 
     Returns
     -------
     Way
         At most 60 points, evenly spaced and including both ends.
+
+    Raises
+    ------
+    ValueError
+        If utility is "nearest" and X is not given.
     """
+    if trajectory.utility == "nearest" and X is None:
+        raise ValueError(
+            "this trajectory counts everyone by the nearest mean, which takes the "
+            "rows; give X."
+        )
     last = trajectory.n_iter
     evenly = np.linspace(0, last, min(MOST_POINTS, last + 1))
     steps = np.unique(evenly.round().astype(np.int64))
@@ -42,6 +62,9 @@ def trajectory_way(trajectory: Trajectory, title: str) -> Way:
         for operation in trajectory.operations[done:step]:
             now[operation.examples] = operation.targets
         labels[point], done = now, int(step)
+    if trajectory.utility == "nearest" and X is not None:
+        for own in labels:
+            own[:] = nearest(X, _means(X, own, sample_weight))[0]
     return Way(
         title,
         "trajectory",
@@ -50,6 +73,19 @@ def trajectory_way(trajectory: Trajectory, title: str) -> Way:
         trajectory.overall[steps],
         labels,
     )
+
+
+def _means(
+    X: NDArray[np.float64],
+    labels: NDArray[np.unsignedinteger],
+    weights: NDArray[np.float64] | None,
+) -> NDArray[np.float64]:
+    """Return the mean of each cluster."""
+    mass = np.bincount(labels, weights)
+    weighted = X if weights is None else X * weights[:, None]
+    sums = [np.bincount(labels, column) for column in weighted.T]
+    means: NDArray[np.float64] = np.stack(sums, axis=1) / mass[:, None]
+    return means
 
 
 def frontier_labels(
