@@ -13,7 +13,14 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from rawlsian.report import Attribute, Way, labels as _labels, page_html
+from rawlsian import traverse
+from rawlsian.report import (
+    Attribute,
+    Way,
+    labels as _labels,
+    page_html,
+    trajectory_way,
+)
 from rawlsian.report.charts import page_charts
 from rawlsian.report.data import page_data
 from support.pages import make_page, make_way
@@ -365,3 +372,28 @@ def test_without_altair_the_error_says_how_to_get_it(monkeypatch):
 
     with pytest.raises(ImportError, match=r"pip install 'rawlsian\[report\]'"):
         page_html(make_page())
+
+
+# --- Ways by the nearest mean ---
+
+
+@pytest.mark.parametrize("weights", [None, np.arange(1.0, 61.0)])
+def test_a_way_by_the_nearest_mean_has_its_cluster_for_everyone(weights):
+    rng = np.random.default_rng(0)
+    X, labels = rng.normal(size=(60, 2)), np.arange(60) % 3
+    walk = traverse(
+        X, labels, rng.integers(2, size=60), utility="nearest", sample_weight=weights
+    )
+
+    way = trajectory_way(walk, "by R1", X, weights)
+
+    assert walk.n_iter > 0
+    assert np.array_equal(way.labels[-1], walk.served_labels)
+    assert not np.array_equal(way.labels[0], labels)
+
+
+def test_a_way_by_the_nearest_mean_needs_the_rows():
+    walk = traverse([[0.0], [1.0], [5.0]], [0, 0, 1], list("aba"), utility="nearest")
+
+    with pytest.raises(ValueError, match="which takes the rows; give X"):
+        trajectory_way(walk, "by R1")

@@ -64,7 +64,8 @@ def people_fit(tmp_path_factory):
     folder = tmp_path_factory.mktemp("people")
     done = rawlsian(
         "fit", PEOPLE, "--sensitive", "sex", "--clusters", 5, "--drop", "segment",
-        "--out", folder / "labels.csv", "--frontier", folder / "points.csv", "--json",
+        "--utility", "assigned", "--out", folder / "labels.csv",
+        "--frontier", folder / "points.csv", "--json",
     )  # fmt: skip
     labels = [int(row["cluster"]) for row in rows_of(folder / "labels.csv")]
     return json.loads(done.stdout), labels
@@ -898,7 +899,8 @@ def test_the_trade_off_of_a_sample_has_no_point_that_another_beats(
     page = tmp_path / "page.html"
 
     done = rawlsian(
-        "fit", PEOPLE, "--sensitive", "sex", "--clusters", 3, "--json", "--frontier",
+        "fit", PEOPLE, "--sensitive", "sex", "--clusters", 3, "--method", "batch",
+        "--json", "--frontier",
         tmp_path / "points.csv", "--report", page,
     )  # fmt: skip
 

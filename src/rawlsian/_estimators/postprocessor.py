@@ -166,9 +166,12 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     >>> from sklearn.cluster import KMeans
     >>> from rawlsian import RawlsianPostprocessor, load_adult
     >>> adult = load_adult(sample=500, random_state=576)
-    >>> fair = RawlsianPostprocessor(KMeans(5, random_state=0), max_distance=8)
+    >>> kmeans = KMeans(5, random_state=0)
+    >>> fair = RawlsianPostprocessor(kmeans, operator="R1", max_distance=8)
     >>> fair.fit(adult.data, sensitive_features=adult.sensitive_features).groups_
     array(['Female', 'Male'], dtype='<U6')
+    >>> bool((fair.predict(adult.data) == fair.labels_).all())
+    True
     """
 
     def __init__(
