@@ -289,8 +289,8 @@ def predict_table(
 
     This is ``rawlsian predict``. Error messages use the names of the command's
     options: ``--na`` is the argument ``na``. Rows of the table that the model was
-    fitted on may get another cluster than in the fit, if the method puts people in
-    clusters that are not the nearest.
+    fitted on get the cluster of the fit, unless that was made with "kmeans-mean" or
+    ``utility="assigned"``, which put people in clusters that are not the nearest.
 
     Parameters
     ----------
