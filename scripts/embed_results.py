@@ -6,7 +6,7 @@ import re
 import sys
 from pathlib import Path
 
-from rawlsian.study.report import beyond_table, claims_table
+from rawlsian.study.tables import beyond_table, claims_table
 
 docs = Path(__file__).resolve().parent.parent / "docs"
 results = json.loads((docs / "study" / "results.json").read_text(encoding="utf-8"))

@@ -8,7 +8,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, Group
 from rich.table import Table
 
 from rawlsian.cli.common import FAILED, STOPPED, WRONG_USE, fail, number_table
@@ -166,13 +166,14 @@ def _on_existence(results: dict[str, Any]) -> Table:
 
 def _on_traversals(results: dict[str, Any]) -> Table:
     table = number_table(
-        ["operator", "iterations", *GROUPS, "seconds"], "From the utilitarian point"
+        ["reading", "operator", "iterations", *GROUPS, "seconds"],
+        "From the utilitarian point",
     )
-    for t in results["traversals"]:
-        numbers = (f"{t['end'][name]:.4f}" for name in GROUPS)
-        table.add_row(
-            t["operator"], str(t["iterations"]), *numbers, f"{t['seconds']:.2f}"
-        )
+    for reading, traversals in results["traversals"].items():
+        for t in traversals:
+            numbers = (f"{t['end'][name]:.4f}" for name in GROUPS)
+            iterations, seconds = str(t["iterations"]), f"{t['seconds']:.2f}"
+            table.add_row(reading, t["operator"], iterations, *numbers, seconds)
     return table
 
 
@@ -189,24 +190,41 @@ def _on_beyond(results: dict[str, Any]) -> Table:
 
     beyond = results["beyond"]
     table = number_table(
-        ["method", "gap closed", "proved gap", "seconds"], "Beyond the paper, medians"
+        ["reading", "method", "gap closed", "proved gap", "seconds"],
+        "Beyond the paper, medians",
     )
-    for method in beyond["methods"]:
-        ends = [row["methods"][method] for row in beyond["rows"]]
-        closed, left, seconds = (
-            median(end[key] for end in ends)
-            for key in ("gap_closed", "proved_gap", "seconds")
-        )
-        table.add_row(method, percent(closed), percent(left), f"{seconds:.2f}")
+    for reading, methods in beyond["methods"].items():
+        for method in methods:
+            ends = [row["methods"][reading][method] for row in beyond["rows"]]
+            closed, left, seconds = (
+                median(end[key] for end in ends)
+                for key in ("gap_closed", "proved_gap", "seconds")
+            )
+            numbers = percent(closed), percent(left), f"{seconds:.2f}"
+            table.add_row(reading, method, *numbers)
     return table
 
 
-def _on_claims(results: dict[str, Any]) -> Table:
-    table = Table(title="Claims", show_lines=True)
-    for name in ("claim of the paper", "paper", "measured here", "verdict"):
+def _on_claims(results: dict[str, Any]) -> Group:
+    alike = [claim for claim in results["claims"] if "readings" not in claim]
+    others = [claim for claim in results["claims"] if "readings" in claim]
+    readings = list(others[0]["readings"])
+    first = _claims_table("Claims", ["measured here", "verdict"])
+    for claim in alike:
+        first.add_row(claim["claim"], claim["paper"], claim["ours"], claim["verdict"])
+    heads = [column for reading in readings for column in (reading, "verdict")]
+    second = _claims_table("Claims under each reading of utility", heads)
+    for claim in others:
+        found = (claim["readings"][reading] for reading in readings)
+        cells = [cell for one in found for cell in (one["ours"], one["verdict"])]
+        second.add_row(claim["claim"], claim["paper"], *cells)
+    return Group(first, second)
+
+
+def _claims_table(title: str, heads: list[str]) -> Table:
+    table = Table(title=title, show_lines=True)
+    for name in ("claim of the paper", "paper", *heads):
         table.add_column(name)
-    for claim in results["claims"]:
-        table.add_row(claim["claim"], claim["paper"], claim["ours"], claim["verdict"])
     return table
 
 

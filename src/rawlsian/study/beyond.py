@@ -10,26 +10,42 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rawlsian._core.problem import Utility
 from rawlsian._estimators.kmeans import RawlsianKMeans
-from rawlsian._estimators.traverse import traverse
 from rawlsian._search.frontier import Frontier, frontier
 from rawlsian.bounds import group_bound, proved_bound
 from rawlsian.operators.traversal import Trajectory
 from rawlsian.study.data import Sample
-from rawlsian.study.stages import FILTERED, SAME, UNFILTERED, SampleRuns, path
+from rawlsian.study.stages import (
+    FILTERED,
+    READINGS,
+    SAME,
+    UNFILTERED,
+    Origin,
+    SampleRuns,
+    origin_of,
+    path,
+    walk,
+)
 
 Centers = Literal["mean", "free"]
 
-# Methods compared: operators, which start from the utilitarian point, and the solver
-# with both kinds of centers, which needs no start.
-WALKS = ("R1", "R2", "batch", "rawls")
-SOLVERS: dict[str, Centers] = {"mean centers": "mean", "free centers": "free"}
-METHODS = (*WALKS, *SOLVERS)
+# Methods compared, under both readings of utility: the paper's operators, ours, and the
+# solver, which needs no start. Free centers serve everyone by the nearest center; mean
+# centers are the means of the clusters that people are assigned to.
+PAPER_WALKS = ("R1", "R2")
+WALKS = ("batch", "rawls")
+SOLVERS: dict[Utility, tuple[str, Centers]] = {
+    "nearest": ("free centers", "free"),
+    "assigned": ("mean centers", "mean"),
+}
+METHODS = {reading: [*PAPER_WALKS, *WALKS, SOLVERS[reading][0]] for reading in READINGS}
 
 # Rows for the proved bound: more rows give a tighter bound and take longer.
 PROVED_ROWS = 300
 
 Result = TypeVar("Result")
+Walks = dict[str, dict[str, Trajectory]]
 
 
 def start_of(explored: SampleRuns) -> str:
@@ -37,76 +53,106 @@ def start_of(explored: SampleRuns) -> str:
     return FILTERED if FILTERED in explored.starts else UNFILTERED
 
 
-def compare(explored: SampleRuns) -> dict[str, Any]:
-    """Run every method on one sample and compare it with the bounds."""
-    sample, start = explored.sample, start_of(explored)
-    labels = explored.restarts.labels(explored.starts[start].utilitarian)
-    walks = {name: _walk(sample, labels, name) for name in WALKS}
-    ends = {name: end for name, (_, end) in walks.items()}
-    n_clusters = int(labels.max()) + 1
-    for name, centers in SOLVERS.items():
+class Begun(NamedTuple):
+    """Start of a sample, and the results of the paper's operators by reading."""
+
+    start: str
+    origin: Origin
+    readings: dict[str, dict[str, Any]]
+
+
+def begin(explored: SampleRuns, row: dict[str, Any]) -> Begun:
+    """Return the start of a sample from its results."""
+    start = start_of(explored)
+    return Begun(start, origin_of(explored, start), row[start]["readings"])
+
+
+def compare(proved_rows: int, begun: Begun) -> tuple[dict[str, Any], Walks]:
+    """Compare every method with the bounds on one sample; return our walks, too."""
+    sample = begun.origin.sample
+    n_clusters = int(begun.origin.labels.max()) + 1
+    methods: dict[str, dict[str, Any]] = {}
+    walks: Walks = {}
+    for reading in READINGS:
+        records = begun.readings[reading]["traversals"]
+        ends = {t["operator"]: _end(t) for t in records if t["operator"] in PAPER_WALKS}
+        walks[reading] = {}
+        for name in WALKS:
+            walks[reading][name], record = walk(begun.origin, name, reading)
+            ends[name] = _end(record)
+        name, centers = SOLVERS[reading]
         ends[name] = _solve(sample, n_clusters, centers)
-    began = float(walks["R1"][0].utilities[0].min())
-    bounds, seconds = _bounds(sample, n_clusters)
+        methods[reading] = ends
+    began = _lowest(begun.readings[READINGS[0]]["traversals"][0]["start"])
+    bounds, seconds = _bounds(sample, n_clusters, proved_rows)
+    for ends in methods.values():
+        for end in ends.values():
+            end.update(_gaps(end["lowest"], began, bounds, sample.max_distance))
+    return {
+        "seed": sample.seed, "start": begun.start, "start_lowest": began, **bounds,
+        "seconds": seconds, "methods": methods,
+    }, walks  # fmt: skip
+
+
+def _gaps(
+    lowest: float, began: float, bounds: dict[str, float], max_distance: float
+) -> dict[str, float]:
+    """Return the gap closed towards one bound, and left to the other."""
     possible = bounds["group"] - began
-    for end in ends.values():
-        gained = end["lowest"] - began
-        end["gap_closed"] = gained / possible if possible > SAME else 1.0
-        cost = sample.max_distance - end["lowest"]
-        end["proved_gap"] = cost / (sample.max_distance - bounds["proved"]) - 1
     return {
-        "seed": sample.seed, "start": start, "start_lowest": began, **bounds,
-        "seconds": seconds, "methods": ends,
-    }  # fmt: skip
-
-
-class Ways(NamedTuple):
-    """Start labels, trajectories by operator, and the frontier of one sample."""
-
-    labels: NDArray[np.int32]
-    walks: dict[str, Trajectory]
-    frontier: Frontier
-
-
-def ways_of(explored: SampleRuns) -> Ways:
-    """Compute the trajectories and the frontier of the sample shown."""
-    sample, start = explored.sample, start_of(explored)
-    labels = explored.restarts.labels(explored.starts[start].utilitarian)
-    points = frontier(
-        sample.X, sample.sex, n_clusters=int(labels.max()) + 1,
-        max_distance=sample.max_distance, random_state=sample.seed,
-    )  # fmt: skip
-    walks = {name: _walk(sample, labels, name)[0] for name in WALKS}
-    return Ways(labels, walks, points)
-
-
-def show(sample: Sample, ways: Ways) -> dict[str, Any]:
-    """Return the points to draw: trajectories, solutions and the frontier."""
-    points, n_clusters = ways.frontier, int(ways.labels.max()) + 1
-    columns = zip(map(str, points.groups), points.utilities.T.tolist(), strict=True)
-    return {
-        "paths": {name: path(walk) for name, walk in ways.walks.items()},
-        "solutions": {
-            name: _solve(sample, n_clusters, centers)["point"]
-            for name, centers in SOLVERS.items()
-        },
-        "frontier": {**dict(columns), "overall": points.overall.tolist()},
+        "gap_closed": (lowest - began) / possible if possible > SAME else 1.0,
+        "proved_gap": (max_distance - lowest) / (max_distance - bounds["proved"]) - 1,
     }
 
 
-def _walk(
-    sample: Sample, labels: NDArray[np.int32], operator: str
-) -> tuple[Trajectory, dict[str, Any]]:
-    walk, seconds = _timed(
-        lambda: traverse(
-            sample.X, labels, sample.sex, operator=operator,
-            max_distance=sample.max_distance,
-        )
-    )  # fmt: skip
-    return walk, {
-        "lowest": float(walk.utilities[-1].min()), "overall": float(walk.overall[-1]),
-        "iterations": walk.n_iter, "seconds": seconds,
+def _end(record: dict[str, Any]) -> dict[str, Any]:
+    """Return the end of a traversal from its record."""
+    return {
+        "lowest": _lowest(record["end"]), "overall": record["overall"],
+        "iterations": record["iterations"], "seconds": record["seconds"],
     }  # fmt: skip
+
+
+def _lowest(named: dict[str, float]) -> float:
+    return min(value for name, value in named.items() if name != "overall")
+
+
+class Ways(NamedTuple):
+    """Start labels, trajectories by reading and operator, and the frontier."""
+
+    labels: NDArray[np.int32]
+    walks: Walks
+    frontier: Frontier
+
+
+def ways_of(origin: Origin, paper_walks: Walks, our_walks: Walks) -> Ways:
+    """Return all trajectories of the sample shown, and compute its frontier."""
+    sample = origin.sample
+    points = frontier(
+        sample.X, sample.sex, n_clusters=int(origin.labels.max()) + 1,
+        max_distance=sample.max_distance, random_state=sample.seed,
+    )  # fmt: skip
+    walks: Walks = {
+        reading: {
+            **{name: paper_walks[reading][name] for name in PAPER_WALKS},
+            **our_walks[reading],
+        }
+        for reading in READINGS
+    }
+    return Ways(origin.labels, walks, points)
+
+
+def show(ways: Ways) -> dict[str, Any]:
+    """Return the points to draw: trajectories by reading, and the frontier."""
+    points = ways.frontier
+    columns = zip(map(str, points.groups), points.utilities.T.tolist(), strict=True)
+    return {
+        "paths": {
+            reading: {name: path(walk) for name, walk in walks.items()}
+            for reading, walks in ways.walks.items()
+        },
+        "frontier": {**dict(columns), "overall": points.overall.tolist()},
+    }
 
 
 def _solve(sample: Sample, n_clusters: int, centers: Centers) -> dict[str, Any]:
@@ -117,6 +163,8 @@ def _solve(sample: Sample, n_clusters: int, centers: Centers) -> dict[str, Any]:
     fitted, seconds = _timed(
         lambda: estimator.fit(sample.X, sensitive_features=sample.sex)
     )
+    if fitted.stop_reason_ == "interrupted":
+        raise KeyboardInterrupt
     names = map(str, fitted.groups_)
     return {
         "lowest": float(fitted.group_utilities_.min()),
@@ -127,7 +175,7 @@ def _solve(sample: Sample, n_clusters: int, centers: Centers) -> dict[str, Any]:
 
 
 def _bounds(
-    sample: Sample, n_clusters: int
+    sample: Sample, n_clusters: int, proved_rows: int
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Return upper bounds on the lowest utility, and their seconds."""
     options: dict[str, Any] = {
@@ -136,7 +184,7 @@ def _bounds(
     }  # fmt: skip
     group, group_seconds = _timed(lambda: group_bound(sample.X, sample.sex, **options))
     proved, proved_seconds = _timed(
-        lambda: proved_bound(sample.X, sample.sex, max_rows=PROVED_ROWS, **options)
+        lambda: proved_bound(sample.X, sample.sex, max_rows=proved_rows, **options)
     )
     # Round up: the last digits of eigenvalues differ between machines.
     bounds = {"group": group.utility, "proved": math.ceil(1e6 * proved.utility) / 1e6}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from rawlsian._core.problem import Utility
 from rawlsian.study.data import MINORITY, MINORITY_IN_SAMPLE
-from rawlsian.study.stages import SAME, possible_pairs
+from rawlsian.study.stages import PAPER_READING, READINGS, SAME, possible_pairs
 
 # Numbers that the paper reports.
 PAPER_ITERATIONS = {"R1": 261, "R2": 152}
@@ -24,21 +26,65 @@ Claim = dict[str, Any]
 
 
 def check_claims(results: dict[str, Any]) -> list[Claim]:
-    """Return every claim with the paper's value, ours, a verdict and a reference."""
+    """Compare every claim of the paper with the measurements.
+
+    Returns
+    -------
+    list of dict
+        Each has "claim", "paper" (the paper's value) and "where" (a figure, a table or
+        a part of results.json). A claim that does not depend on the reading of utility
+        has "ours" and "verdict". A claim that does has "readings": for "nearest" and
+        "assigned" a dict with "ours" and "verdict". "values" beside these two has the
+        numbers behind "ours".
+    """
     dataset, samples = results["dataset"], results["samples"]
-    rows = started(results)
+    n_pairs = possible_pairs(dataset["sample"]["rows"], results["config"]["clusters"])
     return [
         *_claims_on_data(dataset, samples),
-        *_claims_on_existence(rows, samples["rows"]),
-        *_claims_on_traversals(rows),
-        *_claims_on_pairs(rows, results["config"]["clusters"], dataset),
+        *_claims_on_existence(started(results, PAPER_READING), samples["rows"]),
+        *_claims_on_search(results, n_pairs),
+        *_by_reading(results, _claims_on_traversals),
+        *_by_reading(results, partial(_claims_on_pairs, n_pairs)),
     ]
 
 
-def started(results: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the results of each sample from the main start of the study."""
+def started(results: dict[str, Any], reading: Utility) -> list[dict[str, Any]]:
+    """Return the results of each sample from the main start, under a reading."""
     start = results["samples"]["start"]
-    return [row[start] for row in results["samples"]["rows"] if row[start]]
+    return walked(results, start, reading)
+
+
+def walked(
+    results: dict[str, Any], start: str, reading: Utility
+) -> list[dict[str, Any]]:
+    """Return the results of each sample that has a start, under a reading."""
+    return [
+        {"existence": row[start]["existence"], **row[start]["readings"][reading]}
+        for row in results["samples"]["rows"]
+        if row[start]
+    ]
+
+
+def _by_reading(
+    results: dict[str, Any], claims_of: Callable[[list[dict[str, Any]]], list[Claim]]
+) -> list[Claim]:
+    """Join the same claims, judged under each reading."""
+    judged = [claims_of(started(results, reading)) for reading in READINGS]
+    joined = []
+    for same in zip(*judged, strict=True):
+        head = {key: same[0][key] for key in ("claim", "paper", "where")}
+        found = [
+            {key: one[key] for key in ("ours", "verdict", "values") if key in one}
+            for one in same
+        ]
+        joined.append({**head, "readings": dict(zip(READINGS, found, strict=True))})
+    return joined
+
+
+def judgement(claim: Claim, reading: Utility) -> dict[str, Any]:
+    """Return "ours" and "verdict" of a claim under a reading."""
+    found: dict[str, Any] = claim["readings"][reading] if "readings" in claim else claim
+    return found
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:
@@ -279,12 +325,25 @@ def _claims_on_traversals(rows: list[dict[str, Any]]) -> list[Claim]:
     ]  # fmt: skip
 
 
-def _claims_on_pairs(
-    rows: list[dict[str, Any]], n_clusters: int, dataset: dict[str, Any]
-) -> list[Claim]:
-    n_pairs = possible_pairs(dataset["sample"]["rows"], n_clusters)
+def _claims_on_search(results: dict[str, Any], n_pairs: int) -> list[Claim]:
+    counts = [
+        row["pairs"]["pairs"]
+        for reading in READINGS
+        for row in started(results, reading)
+    ]
+    is_complete = bool(counts) and all(count == n_pairs for count in counts)
+    return [
+        _claim("possible R2 operations", "nearly 8 million", f"{n_pairs:,}",
+               "holds" if 7.5e6 < n_pairs < 8e6 else "differs", "`samples`"),
+        _claim("it is impractical to calculate the utilities of all of them", "yes",
+               "every one was evaluated, in every sample" if is_complete
+               else "not done",
+               "differs" if is_complete else "depends", "`samples`"),
+    ]  # fmt: skip
+
+
+def _claims_on_pairs(n_pairs: int, rows: list[dict[str, Any]]) -> list[Claim]:
     counts = [row["pairs"] for row in apart(rows)]
-    is_complete = bool(rows) and all(row["pairs"]["pairs"] == n_pairs for row in rows)
     useless = [
         count["pairs_that_raise_with_a_useless_move"] / count["pairs_that_raise"]
         for count in counts
@@ -295,12 +354,6 @@ def _claims_on_pairs(
         for row in apart(rows)
     )
     return [
-        _claim("possible R2 operations", "nearly 8 million", f"{n_pairs:,}",
-               "holds" if 7.5e6 < n_pairs < 8e6 else "differs", "`samples`"),
-        _claim("it is impractical to calculate the utilities of all of them", "yes",
-               "every one was evaluated, in every sample" if is_complete
-               else "not done",
-               "differs" if is_complete else "depends", "`samples`"),
         _within("R2 operations that lower the LAG utility", PAPER_LOWER,
                 [row["pairs"]["pairs_that_lower_the_lag"] / n_pairs for row in rows],
                 "`samples`", percent),

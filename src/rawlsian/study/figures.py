@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rawlsian._core.problem import Utility
 from rawlsian.plotting import (
     RAWLSIAN,
     UTILITARIAN,
@@ -29,7 +30,7 @@ from rawlsian.study.claims import (
     traversal,
 )
 from rawlsian.study.data import MAJORITY, MINORITY
-from rawlsian.study.stages import FILTERED
+from rawlsian.study.stages import FILTERED, MAIN_OPERATORS, READINGS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,6 +47,11 @@ STYLE: dict[str, Any] = {
     "svg.fonttype": "none",  # text stays text
     "svg.hashsalt": "rawlsian",
     "legend.fontsize": 9,
+}
+
+PANEL_TITLES: dict[Utility, str] = {
+    "nearest": "utility by the nearest mean (the paper's words)",
+    "assigned": "utility by the mean of the assigned cluster",
 }
 
 # Stage after which each figure can be drawn.
@@ -83,11 +89,13 @@ def _points(columns: dict[str, list[float]]) -> Points:
     return Points(groups, utilities, np.array(columns["overall"]))
 
 
-def _subplots(*args: int, figsize: tuple[float, float]) -> tuple[Figure, Any]:
+def _subplots(
+    *args: int, figsize: tuple[float, float], **options: Any
+) -> tuple[Figure, Any]:
     from matplotlib.figure import Figure
 
     figure = Figure(layout="constrained", figsize=figsize)
-    return figure, figure.subplots(*args)
+    return figure, figure.subplots(*args, **options)
 
 
 def _crosshairs(ax: Axes, results: dict[str, Any]) -> None:
@@ -122,9 +130,11 @@ def _legend(
     )
 
 
-def _window(ax: Axes, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
-    """Show a square around these coordinates."""
-    reach = 0.56 * max(np.ptp(x), np.ptp(y), 1e-4)
+def _window(
+    ax: Axes, x: NDArray[np.float64], y: NDArray[np.float64], *, reach: float = 0.56
+) -> None:
+    """Show a square around these coordinates; its half side is ``reach`` of theirs."""
+    reach *= max(np.ptp(x), np.ptp(y), 1e-4)
     middle_x, middle_y = (np.min(x) + np.max(x)) / 2, (np.min(y) + np.max(y)) / 2
     ax.set_xlim(middle_x - reach, middle_x + reach)
     ax.set_ylim(middle_y - reach, middle_y + reach)
@@ -166,82 +176,124 @@ def _around(
     return middle[0] + [-reach, reach], middle[1] + [-reach, reach]
 
 
+def _panels(
+    figsize: tuple[float, float], **options: Any
+) -> tuple[Figure, dict[Utility, Axes]]:
+    """Return a figure with a panel for each reading of utility."""
+    figure, axes = _subplots(1, len(READINGS), figsize=figsize, **options)
+    for ax, reading in zip(axes, READINGS, strict=True):
+        ax.set_title(PANEL_TITLES[reading], fontsize=11, loc="left")
+    return figure, dict(zip(READINGS, axes, strict=True))
+
+
 def _trajectories(results: dict[str, Any], operators: tuple[str, ...]) -> Figure:
-    figure, ax = _subplots(figsize=(8, 5.4))
-    for record in results["traversals"]:
-        if record["operator"] in operators:
-            plot_trajectory(
-                _points(record["path"]), operator=record["operator"], lag=LAG, mag=MAG,
-                label=f"{record['operator']}, {record['iterations']} iterations", ax=ax,
-            )  # fmt: skip
-    _crosshairs(ax, results)
-    ax.margins(0.1)
-    ax.set_aspect("equal", adjustable="datalim")
-    _legend(ax, "best")
+    figure, panels = _panels((11, 5.6))
+    for reading, ax in panels.items():
+        for record in results["traversals"][reading]:
+            operator = record["operator"]
+            if operator in operators:
+                plot_trajectory(
+                    _points(record["path"]), operator=operator, lag=LAG, mag=MAG,
+                    label=f"{operator}, {record['iterations']} iterations", ax=ax,
+                )  # fmt: skip
+        _crosshairs(ax, results)
+        ax.margins(0.1)
+    _window_alike(panels)
+    for ax in panels.values():
+        ax.set_aspect("equal")
+        _legend(ax, "best")
     return figure
 
 
+def _window_alike(panels: dict[Utility, Axes]) -> None:
+    """Give all panels the same window, which shows what any of them shows."""
+    x = np.array([ax.get_xlim() for ax in panels.values()])
+    y = np.array([ax.get_ylim() for ax in panels.values()])
+    for ax in panels.values():
+        _window(ax, x, y, reach=0.5)
+
+
 def _iterations(results: dict[str, Any]) -> Figure:
-    rows = started(results)
-    figure, ax = _subplots(figsize=(8, 5))
-    operators = [t["operator"] for t in rows[0]["traversals"]]
-    plot_iterations(
-        {
-            operator: [traversal(row, operator)["iterations"] for row in rows]
-            for operator in operators
-        },
-        reported=PAPER_ITERATIONS,
-        ax=ax,
-    )
-    ax.set_title(f"{len(rows)} samples, a dot each; red: reported by the paper")
+    figure, panels = _panels((11, 5), sharey=True)
+    for reading, ax in panels.items():
+        rows = started(results, reading)
+        plot_iterations(
+            {
+                operator: [traversal(row, operator)["iterations"] for row in rows]
+                for operator in MAIN_OPERATORS
+            },
+            reported=PAPER_ITERATIONS,
+            ax=ax,
+        )
+        ax.tick_params(axis="x", labelsize=9)
+        ax.label_outer()
+    figure.suptitle(f"{len(rows)} samples, a dot each; red: reported by the paper")
     return figure
 
 
 def _gains(results: dict[str, Any]) -> Figure:
-    rows = started(results)
-    figure, ax = _subplots(figsize=(6.6, 6.2))
-    operators = [t["operator"] for t in rows[0]["traversals"]]
-    gains = {
-        operator: [gain(traversal(row, operator)) for row in rows]
-        for operator in operators
-    }
-    best = [best_gain(row["existence"]) for row in rows]
-    plot_gains(gains, best, ax=ax)
-    ax.set_xlabel("LAG utility: best restart above the utilitarian point")
-    ax.set_ylabel("LAG utility: end of the traversal above the utilitarian point")
-    ax.set_title(f"{len(rows)} samples, a point each for every operator")
+    figure, panels = _panels((11, 5.9))
+    for reading, ax in panels.items():
+        rows = started(results, reading)
+        gains = {
+            operator: [gain(traversal(row, operator)) for row in rows]
+            for operator in MAIN_OPERATORS
+        }
+        plot_gains(gains, [best_gain(row["existence"]) for row in rows], ax=ax)
+        ax.set_xlabel("LAG utility: best restart above the utilitarian point")
+        ax.set_ylabel("LAG utility: end of the traversal above the start")
+    _window_alike(panels)
+    figure.suptitle(f"{len(rows)} samples, a point each for every operator")
     return figure
 
 
 def _beyond(results: dict[str, Any]) -> Figure:
     """Draw figure 6: trajectories, solutions, frontier and the proved bound."""
     beyond = results["beyond"]
-    shown, seed = beyond["shown"], results["existence"]["sample_seed"]
-    bound = next(row["proved"] for row in beyond["rows"] if row["seed"] == seed)
-    figure, ax = _subplots(figsize=(8, 8.2))
-    for operator, path in shown["paths"].items():
+    seed = results["existence"]["sample_seed"]
+    row = next(row for row in beyond["rows"] if row["seed"] == seed)
+    figure, panels = _panels((11, 7.2))
+    for reading, ax in panels.items():
+        _paths(ax, beyond["shown"]["paths"][reading])
+        _solution(ax, row["methods"][reading])
+        if reading == "nearest":
+            _frontier(ax, beyond["shown"]["frontier"])
+        _crosshairs(ax, results)
+        ax.margins(0.08)
+    _window_alike(panels)
+    for ax in panels.values():
+        plot_bound(row["proved"], label="proved: no clustering beyond", ax=ax)
+        _legend(ax, "upper center", bbox_to_anchor=(0.5, -0.11), ncols=2)
+    return figure
+
+
+def _paths(ax: Axes, paths: dict[str, dict[str, list[float]]]) -> None:
+    for operator, path in paths.items():
         points = _points(path)
         n_steps = len(points.overall) - 1
         plot_trajectory(
             points, operator=operator, lag=LAG, mag=MAG,
             label=f"{operator}, {n_steps} step{'s' * (n_steps != 1)}", ax=ax,
         )  # fmt: skip
-    between = _points(shown["frontier"])
+
+
+def _solution(ax: Axes, methods: dict[str, dict[str, Any]]) -> None:
+    """Draw the solution of RawlsianKMeans: the only method without a trajectory."""
+    for name, end in methods.items():
+        if "point" in end:
+            ax.plot(
+                end["point"][MAG], end["point"][LAG], marker="h", markersize=12,
+                linestyle="none", color=RAWLSIAN, markeredgecolor="black",
+                label=f"RawlsianKMeans, {name}", zorder=5,
+            )  # fmt: skip
+
+
+def _frontier(ax: Axes, columns: dict[str, list[float]]) -> None:
+    points = _points(columns)
     ax.plot(
-        *(between.utilities[:, between.groups.index(name)] for name in (MAG, LAG)),
+        *(points.utilities[:, points.groups.index(name)] for name in (MAG, LAG)),
         color="#666666", marker=".", linewidth=1, label="frontier, free centers",
     )  # fmt: skip
-    for (name, point), marker in zip(shown["solutions"].items(), "hp", strict=True):
-        ax.plot(
-            point[MAG], point[LAG], marker=marker, markersize=12, linestyle="none",
-            color=RAWLSIAN, markeredgecolor="black", label=f"RawlsianKMeans, {name}",
-            zorder=5,
-        )  # fmt: skip
-    _crosshairs(ax, results)
-    ax.margins(0.08)
-    plot_bound(bound, label="proved: no clustering beyond", ax=ax)
-    _legend(ax, "upper center", bbox_to_anchor=(0.5, -0.09), ncols=2)
-    return figure
 
 
 _DRAWINGS = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rawlsian._core.problem import Utility
 from rawlsian.study.claims import (
     PAPER_ITERATIONS,
     apart,
@@ -17,9 +17,28 @@ from rawlsian.study.claims import (
     percent,
     started,
     traversal,
+    walked,
 )
 from rawlsian.study.data import MAJORITY, MINORITY
-from rawlsian.study.stages import FILTERED, OPERATORS, SAME, UNFILTERED
+from rawlsian.study.stages import (
+    FILTERED,
+    MAIN_OPERATORS,
+    OPERATORS,
+    PAPER_READING,
+    READINGS,
+    SAME,
+    UNFILTERED,
+)
+from rawlsian.study.tables import (
+    HEADS,
+    beyond_table,
+    claims_table,
+    spread_text,
+    table,
+)
+from rawlsian.study.verdicts import count_verdicts, differences, fits
+
+SECONDS = "Samples may run side by side, one on each core; seconds are measured so."
 
 
 def write_report(results: dict[str, Any]) -> str:
@@ -42,23 +61,6 @@ def write_report(results: dict[str, Any]) -> str:
     return "\n".join(section(results) for section in sections)
 
 
-def claims_table(claims: list[dict[str, Any]]) -> str:
-    """Return a table of every claim: the paper's value, ours and the verdict."""
-    return table(
-        ["claim of the paper", "paper", "measured here", "verdict", "see"],
-        [
-            [c["claim"], c["paper"], c["ours"], f"**{c['verdict']}**", c["where"]]
-            for c in claims
-        ],
-    )
-
-
-def table(head: list[str], rows: list[list[str]]) -> str:
-    """Return a Markdown table."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
-
-
 def _beginning(results: dict[str, Any]) -> str:
     config = results["config"]
     command = " ".join(
@@ -77,10 +79,19 @@ group with the lower utility is the *less advantaged group* (LAG), the other the
 two questions. Is there a clustering that serves the LAG better than the best k-means clustering does? And can a traversal from
 the best k-means clustering reach it, if it moves one example (operator R1) or two (R2) at a time to another cluster?
 
-The *utility* of a person is the largest possible squared distance minus the squared distance to the mean of their cluster. The
-utility of a group is the mean over its members. The paper considers only runs of k-means in which {MINORITY}, the minority, is
-the LAG. Among these runs, the *utilitarian point* has the highest overall utility, and the *approximate Rawlsian point* has the
-highest LAG utility.
+The *utility* of a person is the largest possible squared distance minus the squared distance to a mean. The utility of a group is
+the mean over its members. The paper considers only runs of k-means in which {MINORITY}, the minority, is the LAG. Among these runs,
+the *utilitarian point* has the highest overall utility, and the *approximate Rawlsian point* has the highest LAG utility.
+
+There are two readings of which mean serves a person, and this study has both:
+
+- *nearest*: "the distance of example x from the nearest cluster centroid", in the words of the paper. Labels decide where the means
+  are, and everyone counts by the nearest one.
+- *assigned*: the mean of the cluster that a person is assigned to. A traversal can then hold people in a cluster that is not nearest
+  to them.
+
+In the output of k-means everyone is in the cluster of the nearest mean, so both readings agree there: k-means runs, starts and
+bounds are the same for both. They differ once a traversal has moved somebody.
 """
 
 
@@ -88,18 +99,41 @@ def _in_short(results: dict[str, Any]) -> str:
     """Return the summary, or nothing before the study is finished."""
     if "claims" not in results["stages_finished"]:
         return ""
-    rows = started(results)
+    rows = started(results, PAPER_READING)
     some = [row for row in rows if row["existence"]["runs_considered"] > 1]
     n_better = sum(is_better(row["existence"]) for row in some)
-    walks = [row for row in apart(rows) if is_better(row["existence"])]
-    n_below = sum(
-        gain(traversal(row, "R1")) < best_gain(row["existence"]) for row in walks
+    walks = _with_better_point(rows)
+    below = " and ".join(
+        f"in {_n_below(started(results, reading))} under *{reading}*"
+        for reading in READINGS
     )
     return f"""
 **Summary.** In {n_better} of {len(some)} samples, a k-means clustering exists that serves the less advantaged group better than the
-utilitarian one does. R1 and R2 end where both groups have the same utility. Where such a clustering exists and the groups differ at
-the start, R1 ends below it in {n_below} of {len(walks)} samples. {_best_of_all(results)}
+utilitarian one does. R1 and R2 end where both groups have the same utility. Such a clustering exists and the groups differ at the
+start in {len(walks)} sample{"s" * (len(walks) != 1)}; R1 ends below it {below}. {_best_of_all(results)}
+
+{_fits(results)}
 """
+
+
+def _with_better_point(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [row for row in apart(rows) if is_better(row["existence"])]
+
+
+def _n_below(rows: list[dict[str, Any]]) -> int:
+    """Count the samples in which R1 ends below the approximate Rawlsian point."""
+    return sum(
+        gain(traversal(row, "R1")) < best_gain(row["existence"])
+        for row in _with_better_point(rows)
+    )
+
+
+def _fits(results: dict[str, Any]) -> str:
+    listed = "\n".join(f"- {sentence}" for sentence in fits(results["claims"]))
+    return f"""The paper words utility by the *nearest* mean. Which reading fits which of its numbers? A reading fits if the number lies between
+the quartiles of our samples, which are in brackets:
+
+{listed}"""
 
 
 def _best_of_all(results: dict[str, Any]) -> str:
@@ -207,6 +241,7 @@ plus is the utilitarian point, the large olive plus the approximate Rawlsian poi
 def _on_traversals(results: dict[str, Any]) -> str:
     rows = [
         [
+            HEADS[reading],
             t["operator"],
             str(t["iterations"]),
             f"{t['start'][MINORITY]:.4f} to {t['end'][MINORITY]:.4f}",
@@ -215,64 +250,91 @@ def _on_traversals(results: dict[str, Any]) -> str:
             str(t["examples_elsewhere"]),
             f"{t['seconds']:.2f}",
         ]
-        for t in results["traversals"]
+        for reading in READINGS
+        for t in results["traversals"][reading]
     ]
-    head = ["operator", "iterations", "Female", MAJORITY, "overall", "moved", "seconds"]
+    head = ["utility by", "operator", "iterations", MINORITY, MAJORITY, "overall",
+            "moved", "seconds"]  # fmt: skip
     return f"""## Can a traversal reach it?
 
 Each traversal starts from the utilitarian point of figure 1 and stops when no operation raises the lowest utility. R1+R2 applies
-the better of the two at each step. R2-exhaustive searches all pairs, not only the paper's pruned set. "Moved" is the number of
-people who end in another cluster.
+the better of the two at each step. R2-exhaustive, which is not in the paper, searches all pairs, not only the paper's pruned set.
+"Moved" is the number of people who end in another cluster; by the nearest mean, that is the cluster whose mean is nearest to them
+at the end.
 
 {table(head, rows)}
 The approximate Rawlsian point has a LAG utility of {lowest(results["existence"]["rawlsian"]):.4f}.
 
 ![R1](figures/figure2_r1.png)
 
-*Figure 2. The trajectory of R1, from the utilitarian point to the line of equal utility.*
+*Figure 2. The trajectory of R1, from the utilitarian point to the line of equal utility, under both readings.*
 
 ![R1 and R2](figures/figure3_r1_r2.png)
 
-*Figure 3. The trajectories of R1 (thick) and R2.*
+*Figure 3. The trajectories of R1 (thick) and R2, under both readings.*
 """
 
 
 def _on_samples(results: dict[str, Any]) -> str:
-    rows = started(results)
-    best = np.array([best_gain(row["existence"]) for row in rows])
-    lines = []
-    for operator in OPERATORS:
-        walks = [traversal(row, operator) for row in rows]
-        gains = np.array([gain(t) for t in walks])
-        lines.append(
-            [
-                operator,
-                _spread([t["iterations"] for t in walks], "{:g}"),
-                str(PAPER_ITERATIONS.get(operator, "")),
-                _spread(1e3 * gains, "{:.2f}"),
-                f"{(gains > best + SAME).sum()} of {len(rows)}",
-                _spread([t["seconds"] for t in walks], "{:.2f}"),
-            ]
-        )
-    head = ["operator", "iterations", "paper", "LAG utility gained, thousandths",
-            "ends above the best restart", "seconds"]  # fmt: skip
+    rows = started(results, PAPER_READING)
+    best = [1e3 * best_gain(row["existence"]) for row in rows]
+    lines = [
+        _operator_row(results, reading, operator)
+        for reading in READINGS
+        for operator in MAIN_OPERATORS
+    ]
+    head = ["utility by", "operator", "iterations", "paper",
+            "LAG utility gained, thousandths", "ends above the best restart",
+            "seconds"]  # fmt: skip
     return f"""## All samples
 
 {_how_many(results)} The table has the median, and the range in brackets. The best restart gains
-{_spread(1e3 * best, "{:.2f}")} thousandths. It took {_spread([row["pairs"]["seconds"] for row in rows], "{:.2f}")} seconds to
-evaluate all pairs at the start.
+{spread_text(best, "{:.2f}")} thousandths. To evaluate all pairs at the start took {_pair_seconds(results)}. {SECONDS}
 
 {table(head, lines)}
 {_without_filter(results)}
 ![Iterations](figures/figure4_iterations.png)
 
-*Figure 4. Iterations in each sample. The black bar is the median; the dashed red bar is the paper's number for its sample.*
+*Figure 4. Iterations in each sample, under both readings. The black bar is the median; the dashed red bar is the paper's number for
+its sample.*
 
 ![Gains](figures/figure5_gains.png)
 
-*Figure 5. The gain in LAG utility of each operator against that of the best restart. Below the dashed line, a traversal ends
-lower than the best restart. Points on the left edge are samples in which the utilitarian point is the best restart.*
+*Figure 5. The gain in LAG utility of each operator against that of the best restart, under both readings. Below the dashed line, a
+traversal ends lower than the best restart. Points on the left edge are samples in which the utilitarian point is the best restart.*
 """
+
+
+def _operator_row(
+    results: dict[str, Any], reading: Utility, operator: str
+) -> list[str]:
+    """Return the line of an operator: what it reaches from the main start."""
+    rows = started(results, reading)
+    walks = [traversal(row, operator) for row in rows]
+    n_above = sum(
+        gain(t) > best_gain(row["existence"]) + SAME
+        for t, row in zip(walks, rows, strict=True)
+    )
+    return [
+        HEADS[reading],
+        operator,
+        spread_text([t["iterations"] for t in walks], "{:g}"),
+        str(PAPER_ITERATIONS.get(operator, "")),
+        spread_text([1e3 * gain(t) for t in walks], "{:.2f}"),
+        f"{n_above} of {len(rows)}",
+        spread_text([t["seconds"] for t in walks], "{:.2f}"),
+    ]
+
+
+def _pair_seconds(results: dict[str, Any]) -> str:
+    seconds = {
+        reading: [row["pairs"]["seconds"] for row in started(results, reading)]
+        for reading in READINGS
+    }
+    return " and ".join(
+        f"{spread_text(values, '{:.2f}')} seconds ({reading})"
+        for reading, values in seconds.items()
+    )
 
 
 def _on_beyond(results: dict[str, Any]) -> str:
@@ -286,7 +348,8 @@ def _on_beyond(results: dict[str, Any]) -> str:
 
 The paper concludes that an operator is needed which reassigns more examples. *batch* moves as many examples at once as still
 help together. When nothing else helps, *rawls* also dissolves a cluster and founds a new one elsewhere. `RawlsianKMeans`
-searches for the Rawlsian point directly, with means as centers (as in the paper) or with free centers.
+searches for the Rawlsian point directly. Its free centers may lie anywhere and serve everyone by the nearest one, so they belong
+to the nearest reading; its mean centers are the means of the clusters that people are assigned to, so they belong to the other.
 
 *Gap closed* is the gain in LAG utility, relative to the gain that centers chosen for the worst-off group alone would bring. That
 is the best known bound, and it may be out of reach. *Proved gap* is how far the mean cost of the worst-off group lies above a
@@ -294,39 +357,19 @@ proved lower bound, relative to that bound (a semidefinite bound, with rows merg
 the bound. The table has the median and the range over {len(beyond["rows"])} sample{"s" * (len(beyond["rows"]) > 1)}.{plain * (left_out > 0)}
 
 {beyond_table(results)}
-It took {_spread([row["seconds"]["proved"] for row in beyond["rows"]], "{:.1f}")} seconds to compute the proved bound.
+It took {spread_text([row["seconds"]["proved"] for row in beyond["rows"]], "{:.1f}")} seconds to compute the proved bound. {SECONDS}
 
 ![Beyond](figures/figure6_beyond.png)
 
-*Figure 6. The sample of figures 1 to 3: the trajectories of four operators, the two solutions of RawlsianKMeans, and the
-frontier from the best overall utility to the best LAG utility (free centers). No clustering lies in the shaded corner; that is
-proved.*
+*Figure 6. The sample of figures 1 to 3, under both readings: the trajectories of four operators and the solution of RawlsianKMeans
+that belongs to the reading. Left also the frontier from the best overall utility to the best LAG utility (free centers). No
+clustering lies in the shaded corner; that is proved, for both readings.*
 """
 
 
-def beyond_table(results: dict[str, Any]) -> str:
-    """Return a table of every method: gap closed, proved gap, steps and seconds."""
-    beyond = results["beyond"]
-    lines = []
-    for method in beyond["methods"]:
-        ends = [row["methods"][method] for row in beyond["rows"]]
-        lines.append(
-            [
-                method,
-                _spread([100 * end["gap_closed"] for end in ends], "{:.1f}"),
-                _spread([100 * end["proved_gap"] for end in ends], "{:.2f}"),
-                _spread([end["iterations"] for end in ends], "{:g}")
-                if "iterations" in ends[0]
-                else "",
-                _spread([end["seconds"] for end in ends], "{:.2f}"),
-            ]
-        )
-    head = ["method", "gap closed, %", "proved gap, %", "steps", "seconds"]
-    return table(head, lines)
-
-
 def _how_many(results: dict[str, Any]) -> str:
-    n, n_started = len(results["samples"]["rows"]), len(started(results))
+    n = len(results["samples"]["rows"])
+    n_started = len(started(results, PAPER_READING))
     left_out = n - n_started
     without = f" In {left_out} more samples, no run has {MINORITY} as the LAG."
     return (
@@ -338,16 +381,17 @@ def _how_many(results: dict[str, Any]) -> str:
 
 def _without_filter(results: dict[str, Any]) -> str:
     """Return the table of traversals from the best of all runs."""
-    rows = [row[UNFILTERED] for row in results["samples"]["rows"]]
     lines = []
-    for operator in OPERATORS:
-        walks = [traversal(row, operator) for row in rows]
-        iterations = _spread([t["iterations"] for t in walks], "{:g}")
-        gains = _spread([1e3 * gain(t) for t in walks], "{:.2f}")
-        lines.append([operator, iterations, gains])
+    for reading in READINGS:
+        rows = walked(results, UNFILTERED, reading)
+        for operator in OPERATORS:
+            walks = [traversal(row, operator) for row in rows]
+            iterations = spread_text([t["iterations"] for t in walks], "{:g}")
+            gains = spread_text([1e3 * gain(t) for t in walks], "{:.2f}")
+            lines.append([HEADS[reading], operator, iterations, gains])
     starts = [row["existence"]["utilitarian"] for row in rows]
     n_male = sum(start[MAJORITY] < start[MINORITY] for start in starts)
-    head = ["operator", "iterations", "LAG utility gained, thousandths"]
+    head = ["utility by", "operator", "iterations", "LAG utility gained, thousandths"]
     return f"""Without the filter, the start is the best of all runs, which a user of k-means would choose. At that start,
 {MAJORITY} is the LAG in {n_male} of {len(rows)} samples.
 
@@ -381,27 +425,19 @@ def _caution(results: dict[str, Any]) -> str:
 
 
 def _ending(results: dict[str, Any]) -> str:
-    by_verdict = {
-        verdict: sum(c["verdict"] == verdict for c in results["claims"])
-        for verdict in ("holds", "depends", "differs")
-    }
-    differing = "\n".join(
-        f"- {c['claim']}. Paper: {c['paper']}. Here: {c['ours']}."
-        for c in results["claims"]
-        if c["verdict"] == "differs"
-    )
+    claims = results["claims"]
+    differing = "\n".join(f"- {sentence}" for sentence in differences(claims))
     total = sum(results["seconds"].values())
     return f"""## Differences from the paper
 
-Of {len(results["claims"])} claims, {by_verdict["holds"]} hold, {by_verdict["depends"]} depend on the sample, and
-{by_verdict["differs"]} differ:
+{count_verdicts(claims)} These differ under at least one reading:
 
 {differing or "- none"}
 
 Where the paper leaves a choice open, we chose as follows:
 
 - distances are squared (the paper scales *squared* distances to at most 1);
-- the distance of an example is to the mean of its assigned cluster;
+- the distance of an example is to the nearest mean, as the paper words it, and beside that to the mean of its assigned cluster;
 - a traversal continues until nothing changes;
 - no move empties a cluster;
 - ties go to the lowest index;
@@ -432,9 +468,3 @@ def _split(results: dict[str, Any]) -> str:
 
 def _point_row(name: str, point: dict[str, float]) -> list[str]:
     return [name, *(f"{point[key]:.4f}" for key in (MINORITY, MAJORITY, "overall"))]
-
-
-def _spread(values: ArrayLike, form: str) -> str:
-    quantiles = np.quantile(np.asarray(values, dtype=float), [0, 0.5, 1])
-    low, median, high = map(form.format, quantiles)
-    return f"{median} ({low} to {high})"

@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import partial
 from numbers import Integral
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rawlsian._support.jobs import in_order
+from rawlsian._support.jobs import in_processes
 from rawlsian._version import __version__
 from rawlsian.report import page_html
 from rawlsian.study import beyond as _beyond, data as _data, stages as _stages
 from rawlsian.study.claims import PAPER_ITERATIONS, check_claims
 from rawlsian.study.folder import OutputFolder
 from rawlsian.study.page import study_page
-from rawlsian.study.stages import FILTERED, OPERATORS, UNFILTERED, SampleRuns
+from rawlsian.study.stages import (
+    FILTERED,
+    MAIN_OPERATORS,
+    PAPER_READING,
+    READINGS,
+    UNFILTERED,
+    SampleRuns,
+)
 
 DATASETS = ("adult",)
+
+# Traversals of the sample shown.
+N_SHOWN = len(READINGS) * len(MAIN_OPERATORS)
 
 
 @dataclass(frozen=True)
@@ -94,10 +105,11 @@ def run_study(
     *,
     callback: Callable[[Progress], object] | None = None,
 ) -> dict[str, Any]:
-    """Reproduce the paper's study.
+    """Reproduce the paper's study, under both readings of utility.
 
-    Within ``joblib.parallel_config(backend="dask")``, the workers of the current Dask
-    client share the samples; only the values of "seconds" change.
+    Processes on all cores of the machine share the samples, or as many as
+    ``NUMBA_NUM_THREADS`` says. Within ``joblib.parallel_config(backend="dask")``, the
+    workers of the current Dask client share them.
 
     Parameters
     ----------
@@ -114,7 +126,9 @@ def run_study(
     -------
     dict
         Contents of ``results.json``. It depends on the configuration only, except for
-        the values of "seconds".
+        the values of "seconds", which are those of computations side by side.
+        Traversals and pairs are by reading of utility: "nearest", the paper's words,
+        and "assigned".
 
     Examples
     --------
@@ -137,17 +151,17 @@ def run_study(
     log.update("data", 1, 1)
     _stages.warm_up()
     explored = _explore_samples(adult, config, results, log)
-    shown = _choose(explored, results)
+    place = _choose(explored, results)
+    shown = explored[place]
     results["existence"] = _existence(shown, results)
     log.update("existence", config.samples, config.samples)
-    results["traversals"] = _traversals(shown, results, log)
-    log.update("traversals", len(OPERATORS), len(OPERATORS))
+    walks = _walk_shown(shown, place, results, log)
+    log.update("traversals", N_SHOWN, N_SHOWN)
     _walk_everywhere(explored, results, log)
     log.update("samples", config.samples, config.samples)
-    ways = _beyond.ways_of(shown)
-    results["beyond"] = _beyond_the_paper(explored, shown.sample, ways, log)
+    ways = _go_beyond(explored, place, walks, results, log)
     if folder is not None:
-        folder.page = page_html(study_page(adult, shown, ways, results["beyond"]))
+        folder.page = page_html(study_page(adult, shown, ways, results))
     log.update("beyond", config.samples, config.samples)
     results["claims"] = check_claims(results)
     log.update("claims", 1, 1)
@@ -181,50 +195,53 @@ class _StageLog:
 def _explore_samples(
     adult: _data.Adult, config: StudyConfig, results: dict[str, Any], log: _StageLog
 ) -> list[SampleRuns]:
-    """Draw the samples, run k-means on each and traverse with R1, which is fast."""
+    """Draw the samples and run k-means on each."""
     explored: list[SampleRuns] = []
-    rows = []
     n_drawn = 0
     for sample in _data.samples_with_the_split(adult, config.seed):
         n_drawn += 1
         if sample is None:
             continue
-        this = _stages.explore(sample, config.clusters, config.runs)
-        row: dict[str, Any] = {
-            "seed": sample.seed,
-            "runs": config.runs,
-            "lag_runs": _stages.lag_runs(this),
-            "seconds": this.seconds,
-        }
-        for start in (FILTERED, UNFILTERED):
-            row[start] = None
-            if start in this.starts:
-                _, record = _stages.walk(this, start, "R1")
-                existence = _stages.existence(this, start)
-                row[start] = {"existence": existence, "traversals": [record]}
-        explored.append(this)
-        rows.append(row)
-        if len(rows) == config.samples:
+        explored.append(_stages.explore(sample, config.clusters, config.runs))
+        if len(explored) == config.samples:
             break
-        log.update("existence", len(rows), config.samples)
-    is_filtered = any(row[FILTERED] for row in rows)
+        log.update("existence", len(explored), config.samples)
+    is_filtered = any(FILTERED in this.starts for this in explored)
     results["samples"] = {
         "seeds_drawn": n_drawn,
         "start": FILTERED if is_filtered else UNFILTERED,
-        "rows": rows,
+        "rows": [_row(this) for this in explored],
     }
     return explored
 
 
-def _choose(explored: list[SampleRuns], results: dict[str, Any]) -> SampleRuns:
+def _row(explored: SampleRuns) -> dict[str, Any]:
+    """Return the results of a sample before any traversal."""
+    starts = {
+        start: {"existence": _stages.existence(explored, start), "readings": {}}
+        if start in explored.starts
+        else None
+        for start in (FILTERED, UNFILTERED)
+    }
+    return {
+        "seed": explored.sample.seed,
+        "runs": len(explored.restarts.inertia),
+        "lag_runs": _stages.lag_runs(explored),
+        "seconds": explored.seconds,
+        **starts,
+    }
+
+
+def _choose(explored: list[SampleRuns], results: dict[str, Any]) -> int:
     """Choose the sample to show: its R1 iterations are nearest to the paper's."""
     start = results["samples"]["start"]
-    candidates = [
-        (abs(row[start]["traversals"][0]["iterations"] - PAPER_ITERATIONS["R1"]), place)
-        for place, row in enumerate(results["samples"]["rows"])
-        if row[start]
-    ]
-    return explored[min(candidates)[1]]
+    candidates = []
+    for place, this in enumerate(explored):
+        if start in this.starts:
+            origin = _stages.origin_of(this, start)
+            n_iter = _stages.walk_from(origin, "R1", PAPER_READING).n_iter
+            candidates.append((abs(n_iter - PAPER_ITERATIONS["R1"]), place))
+    return min(candidates)[1]
 
 
 def _existence(shown: SampleRuns, results: dict[str, Any]) -> dict[str, Any]:
@@ -237,7 +254,8 @@ def _existence(shown: SampleRuns, results: dict[str, Any]) -> dict[str, Any]:
     return {
         "sample_seed": shown.sample.seed,
         "sample_chosen_by": "the number of R1 iterations nearest to the paper's "
-        f"{PAPER_ITERATIONS['R1']}",
+        f"{PAPER_ITERATIONS['R1']}, with utility by the {PAPER_READING} mean, as the "
+        "paper words it",
         "lag": _data.MINORITY,
         "filter": start,
         "runs": len(restarts.inertia),
@@ -249,59 +267,81 @@ def _existence(shown: SampleRuns, results: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _traversals(
-    shown: SampleRuns, results: dict[str, Any], log: _StageLog
-) -> list[dict[str, Any]]:
-    """Run stage 3 and record every point of each trajectory."""
-    records: list[dict[str, Any]] = []
-    for operator in OPERATORS:
-        if records:
-            log.update("traversals", len(records), len(OPERATORS))
-        trajectory, record = _stages.walk(shown, results["samples"]["start"], operator)
-        records.append({**record, "path": _stages.path(trajectory)})
-    return records
+def _walk_shown(
+    shown: SampleRuns, place: int, results: dict[str, Any], log: _StageLog
+) -> _beyond.Walks:
+    """Run stage 3: every operator on the sample shown, with all points."""
+    start = results["samples"]["start"]
+    readings = results["samples"]["rows"][place][start]["readings"]
+    origin = _stages.origin_of(shown, start)
+    n_done = 0
+    results["traversals"] = {}
+    trajectories: _beyond.Walks = {}
+    for reading in READINGS:
+        walks = []
+        for operator in MAIN_OPERATORS:
+            walks.append(_stages.walk(origin, operator, reading))
+            n_done += 1
+            if n_done < N_SHOWN:
+                log.update("traversals", n_done, N_SHOWN)
+        readings[reading] = _stages.summary(origin, reading, walks, is_main=True)
+        results["traversals"][reading] = [
+            {**record, "path": _stages.path(trajectory)} for trajectory, record in walks
+        ]
+        trajectories[reading] = {
+            record["operator"]: trajectory for trajectory, record in walks
+        }
+    return trajectories
 
 
 def _walk_everywhere(
     explored: list[SampleRuns], results: dict[str, Any], log: _StageLog
 ) -> None:
-    """Run stage 4: every operator from both starts; count pairs at the main one."""
+    """Run stage 4: walk from every start that was not walked from before."""
     main_start, rows = results["samples"]["start"], results["samples"]["rows"]
-    walked = in_order(partial(_walk_from, main_start), zip(explored, rows, strict=True))
-    for place, row in enumerate(walked):
-        rows[place] = row
-        if place + 1 < len(rows):
-            log.update("samples", place + 1, len(rows))
+    origins = [
+        {
+            start: _stages.origin_of(this, start)
+            for start in this.starts
+            if not row[start]["readings"]
+        }
+        for this, row in zip(explored, rows, strict=True)
+    ]
+    walk = partial(_stages.walk_starts, main_start)
+    with closing(in_processes(walk, origins)) as walked:
+        for place, starts in enumerate(walked):
+            for start, readings in starts.items():
+                rows[place][start]["readings"] = readings
+            if place + 1 < len(rows):
+                log.update("samples", place + 1, len(rows))
 
 
-def _walk_from(
-    main_start: str, one: tuple[SampleRuns, dict[str, Any]]
-) -> dict[str, Any]:
-    """Add the traversals of every operator to the row of a sample."""
-    this, row = one
-    for start in (FILTERED, UNFILTERED):
-        if row[start] is None:
-            continue
-        walks = [_stages.walk(this, start, operator) for operator in OPERATORS]
-        row[start]["traversals"] = [record for _, record in walks]
-        row[start]["r2_strays_from_r1"] = _stages.deviation(walks[0][0], walks[1][0])
-        if start == main_start:
-            row[start]["pairs"] = _stages.count_pairs(this, start)
-    return row
-
-
-def _beyond_the_paper(
-    explored: list[SampleRuns], shown: _data.Sample, ways: _beyond.Ways, log: _StageLog
-) -> dict[str, Any]:
+def _go_beyond(
+    explored: list[SampleRuns],
+    place: int,
+    walks: _beyond.Walks,
+    results: dict[str, Any],
+    log: _StageLog,
+) -> _beyond.Ways:
     """Run stage 5: compare methods with the bounds on every sample."""
+    begun = [
+        _beyond.begin(this, row)
+        for this, row in zip(explored, results["samples"]["rows"], strict=True)
+    ]
     rows: list[dict[str, Any]] = []
-    for row in in_order(_beyond.compare, explored):
-        if rows:
-            log.update("beyond", len(rows), len(explored))
-        rows.append(row)
-    return {
-        "methods": list(_beyond.METHODS),
+    ours: list[_beyond.Walks] = []
+    compare = partial(_beyond.compare, _beyond.PROVED_ROWS)
+    with closing(in_processes(compare, begun)) as compared:
+        for row, more in compared:
+            if rows:
+                log.update("beyond", len(rows), len(begun))
+            rows.append(row)
+            ours.append(more)
+    ways = _beyond.ways_of(begun[place].origin, walks, ours[place])
+    results["beyond"] = {
+        "methods": _beyond.METHODS,
         "proved_rows": _beyond.PROVED_ROWS,
-        "shown": _beyond.show(shown, ways),
+        "shown": _beyond.show(ways),
         "rows": rows,
     }
+    return ways

@@ -9,14 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rawlsian._core.assignment import Assignment
-from rawlsian._core.problem import Problem
+from rawlsian._core.problem import Problem, Utility
 from rawlsian._estimators.traverse import traverse
 from rawlsian._search.restarts import Restarts, kmeans_restarts
 from rawlsian.operators.r1_r2 import admitted_pairs, admitted_singles
 from rawlsian.operators.traversal import Trajectory
 from rawlsian.study.data import MINORITY, Sample
 
-OPERATORS = ("R1", "R2", "R1+R2", "R2-exhaustive")
+# Utility is the largest distance less the distance to a mean. There are two readings of
+# which mean that is; the paper's words are "the nearest cluster centroid". For what
+# k-means returns both agree; after a reassignment they differ.
+READINGS: tuple[Utility, ...] = ("nearest", "assigned")
+PAPER_READING: Utility = "nearest"
+
+# Operators of all starts, and of the main one: to evaluate all pairs takes longest, and
+# it is not in the paper.
+OPERATORS = ("R1", "R2", "R1+R2")
+MAIN_OPERATORS = (*OPERATORS, "R2-exhaustive")
 
 # Utilities closer than this count as equal: runs that end in the same clustering differ
 # by rounding.
@@ -44,14 +53,22 @@ class SampleRuns(NamedTuple):
     seconds: float
 
 
+class Origin(NamedTuple):
+    """Sample and the labels of its utilitarian point, where traversals start."""
+
+    sample: Sample
+    labels: NDArray[np.int32]
+
+
 def warm_up() -> None:
     """Compile all kernels, so that measured times exclude compilation."""
     rows, groups = np.eye(6), ["a", "b"] * 3
     labels = kmeans_restarts(
         rows, 2, n_runs=1, sensitive_features=groups, random_state=0
     ).labels(0)
-    for operator in (*OPERATORS, "rawls"):
-        traverse(rows, labels, groups, operator=operator)
+    for reading in READINGS:
+        for operator in (*MAIN_OPERATORS, "rawls"):
+            traverse(rows, labels, groups, operator=operator, utility=reading)
 
 
 def explore(sample: Sample, n_clusters: int, n_runs: int) -> SampleRuns:
@@ -66,6 +83,12 @@ def explore(sample: Sample, n_clusters: int, n_runs: int) -> SampleRuns:
     if len(filtered) > 0:
         starts[FILTERED] = _best_of(restarts, filtered)
     return SampleRuns(sample, restarts, starts, time.perf_counter() - started)
+
+
+def origin_of(explored: SampleRuns, start: str) -> Origin:
+    """Return the point where traversals from a start begin."""
+    run = explored.starts[start].utilitarian
+    return Origin(explored.sample, explored.restarts.labels(run))
 
 
 def lag_runs(explored: SampleRuns) -> int:
@@ -121,20 +144,30 @@ def existence(explored: SampleRuns, name: str) -> dict[str, Any]:
     }
 
 
-def walk(
-    explored: SampleRuns, name: str, operator: str
-) -> tuple[Trajectory, dict[str, Any]]:
-    """Traverse from the utilitarian point; return the trajectory and its record."""
-    sample = explored.sample
-    labels = explored.restarts.labels(explored.starts[name].utilitarian)
-    started = time.perf_counter()
+def walk_from(origin: Origin, operator: str, reading: Utility) -> Trajectory:
+    """Traverse from the utilitarian point of a sample.
+
+    Ctrl-C stops it: a trajectory that was cut short is no result of the study.
+    """
+    sample = origin.sample
     trajectory = traverse(
-        sample.X, labels, sample.sex, operator=operator,
+        sample.X, origin.labels, sample.sex, operator=operator, utility=reading,
         max_distance=sample.max_distance,
     )  # fmt: skip
+    if trajectory.stop_reason == "interrupted":
+        raise KeyboardInterrupt
+    return trajectory
+
+
+def walk(
+    origin: Origin, operator: str, reading: Utility
+) -> tuple[Trajectory, dict[str, Any]]:
+    """Traverse from the utilitarian point; return the trajectory and its record."""
+    started = time.perf_counter()
+    trajectory = walk_from(origin, operator, reading)
     seconds = time.perf_counter() - started
     groups, utilities = trajectory.groups, trajectory.utilities
-    is_moved = trajectory.labels != trajectory.start_labels
+    is_moved = trajectory.served_labels != trajectory.start_labels
     return trajectory, {
         "operator": operator,
         "iterations": trajectory.n_iter,
@@ -148,6 +181,41 @@ def walk(
             (np.diff(utilities, axis=0) < 0).any(axis=1).sum()
         ),
         "seconds": seconds,
+    }
+
+
+def walk_starts(
+    main_start: str, origins: dict[str, Origin]
+) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return the results of every start of a sample, by reading."""
+    return {
+        start: {
+            reading: _walk_all(origin, reading, is_main=start == main_start)
+            for reading in READINGS
+        }
+        for start, origin in origins.items()
+    }
+
+
+def _walk_all(origin: Origin, reading: Utility, *, is_main: bool) -> dict[str, Any]:
+    operators = MAIN_OPERATORS if is_main else OPERATORS
+    walks = [walk(origin, operator, reading) for operator in operators]
+    return summary(origin, reading, walks, is_main=is_main)
+
+
+def summary(
+    origin: Origin,
+    reading: Utility,
+    walks: list[tuple[Trajectory, dict[str, Any]]],
+    *,
+    is_main: bool,
+) -> dict[str, Any]:
+    """Return the results of a start under a reading; of the main one, pairs, too."""
+    pairs = {"pairs": count_pairs(origin, reading)} if is_main else {}
+    return {
+        "traversals": [record for _, record in walks],
+        "r2_strays_from_r1": deviation(walks[0][0], walks[1][0]),
+        **pairs,
     }
 
 
@@ -199,20 +267,19 @@ def _farthest(points: Trajectory, line: Trajectory) -> float:
     return float(np.sqrt(farthest))
 
 
-def count_pairs(explored: SampleRuns, name: str) -> dict[str, Any]:
+def count_pairs(origin: Origin, reading: Utility) -> dict[str, Any]:
     """Count the pairs of moves at the start that raise the lowest utility.
 
     A pair can raise the utility of the LAG and still lower the lowest utility, if the
     other group falls below it. The counts test the assumption of the paper's pruning:
     a move that does not raise the lowest utility alone does not raise it in a pair.
     """
-    sample = explored.sample
-    labels = explored.restarts.labels(explored.starts[name].utilitarian)
+    sample = origin.sample
     started = time.perf_counter()
     problem = Problem.from_arrays(
-        sample.X, sample.sex, max_distance=sample.max_distance
+        sample.X, sample.sex, max_distance=sample.max_distance, utility=reading
     )
-    assignment = Assignment(problem, labels)
+    assignment = Assignment(problem, origin.labels)
     n_moves = problem.n_samples * (assignment.n_clusters - 1)
     is_useful = np.zeros(n_moves, bool)
     is_useful[admitted_singles(assignment)] = True
