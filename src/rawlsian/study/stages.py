@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from rawlsian._core.assignment import Assignment
 from rawlsian._core.problem import Problem, Utility
 from rawlsian._estimators.traverse import traverse
 from rawlsian._search.restarts import Restarts, kmeans_restarts
-from rawlsian.operators.r1_r2 import admitted_pairs, admitted_singles
+from rawlsian.operators.r1_r2 import admitted_singles, decode_singles
 from rawlsian.operators.traversal import Trajectory
 from rawlsian.study.data import MINORITY, Sample
 
@@ -283,15 +284,14 @@ def count_pairs(origin: Origin, reading: Utility) -> dict[str, Any]:
     n_moves = problem.n_samples * (assignment.n_clusters - 1)
     is_useful = np.zeros(n_moves, bool)
     is_useful[admitted_singles(assignment)] = True
-    n_raising = n_with_useless = n_of_useless = 0
-    for first, second in admitted_pairs(assignment):
+    n_raising_lag = n_raising = n_with_useless = n_of_useless = 0
+    for pairs, does_raise in _pairs_that_raise_the_lag(assignment, n_moves):
+        first, second = np.divmod(pairs[does_raise], n_moves)
         n_useful = is_useful[first].astype(int) + is_useful[second]
+        n_raising_lag += len(pairs)
         n_raising += len(first)
         n_with_useless += int((n_useful < 2).sum())
         n_of_useless += int((n_useful == 0).sum())
-    n_raising_lag = sum(
-        len(first) for first, _ in admitted_pairs(assignment, lag_only=True)
-    )
     n_pairs = possible_pairs(problem.n_samples, assignment.n_clusters)
     return {
         "single_moves": n_moves,
@@ -303,6 +303,19 @@ def count_pairs(origin: Origin, reading: Utility) -> dict[str, Any]:
         "pairs_that_raise_of_useless_moves": n_of_useless,
         "seconds": time.perf_counter() - started,
     }
+
+
+def _pairs_that_raise_the_lag(
+    assignment: Assignment, n_moves: int
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.bool_]]]:
+    """Yield all such pairs, and whether they raise the lowest utility, too."""
+    problem, now = assignment.problem, assignment.utilities
+    # Lift the other groups so far that no pair puts them below the LAG.
+    lift = np.where(np.arange(len(now)) == np.argmin(now), 0, 2 * problem.max_distance)
+    examples, targets = decode_singles(assignment, np.arange(n_moves))
+    for pairs, lifted in assignment.pairs(examples, targets, now + lift):
+        lowest = (lifted - lift).min(axis=1)
+        yield pairs, lowest > assignment.lowest + problem.tolerance
 
 
 def possible_pairs(n_samples: int, n_clusters: int) -> int:
