@@ -35,9 +35,9 @@ WALKS = (
 READING = (
     "The mean that serves a person: the paper measures the distance to the nearest "
     "cluster centroid, and so does this page. A traversal moves labels, labels decide "
-    "where the means are, and everyone is in the cluster of the nearest mean. With the "
-    "mean of the cluster that a person is labeled with instead, traversals are shorter "
-    "and gain less; the report of the study has both readings."
+    "where the means are, and everyone is in the cluster of the nearest mean. The "
+    "report of the study also has the traversals by the mean of the cluster that a "
+    "person is labeled with."
 )
 FITS = (
     "The paper's numbers for its own sample, which is not published, and the quartiles "
