@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 import signal
+import threading
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TypeVar
 
@@ -64,7 +66,8 @@ def in_processes(
         # Without batches or memory maps: each result comes when it is computed, and
         # arrays arrive as they were sent.
         jobs = Parallel(return_as="generator", batch_size=1, max_nbytes=None)
-    results = jobs(delayed(_without_ctrl_c)(job, item) for item in items)
+    with _ctrl_c_ignored():  # the call starts the processes
+        results = jobs(delayed(job)(item) for item in items)
     try:
         # "yield from" would close the results before the warnings are off.
         for result in results:  # noqa: UP028
@@ -81,7 +84,17 @@ def _with_one_blas_thread(function: Callable[[S], T], item: S) -> T:
         return function(item)
 
 
-def _without_ctrl_c(function: Callable[[S], T], item: S) -> T:
-    """Ignore Ctrl-C, which reaches all processes: the first one ends the others."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    return function(item)
+@contextmanager
+def _ctrl_c_ignored() -> Iterator[None]:
+    """Ignore Ctrl-C, as do the processes that start now.
+
+    It reaches all processes of a terminal; this one ends the others.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # Python delivers signals to the main thread only
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
