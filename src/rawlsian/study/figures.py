@@ -26,6 +26,7 @@ from rawlsian.study.claims import (
     best_gain,
     gain,
     is_better,
+    n_stopped,
     started,
     traversal,
 )
@@ -220,7 +221,7 @@ def _iterations(results: dict[str, Any]) -> Figure:
         plot_iterations(
             {
                 operator: [traversal(row, operator)["iterations"] for row in rows]
-                for operator in MAIN_OPERATORS
+                for operator in _ended(rows)
             },
             reported=PAPER_ITERATIONS,
             ax=ax,
@@ -231,13 +232,18 @@ def _iterations(results: dict[str, Any]) -> Figure:
     return figure
 
 
+def _ended(rows: list[dict[str, Any]]) -> list[str]:
+    """Return the operators that were stopped in no sample."""
+    return [operator for operator in MAIN_OPERATORS if not n_stopped(rows, operator)]
+
+
 def _gains(results: dict[str, Any]) -> Figure:
     figure, panels = _panels((11, 5.9))
     for reading, ax in panels.items():
         rows = started(results, reading)
         gains = {
             operator: [gain(traversal(row, operator)) for row in rows]
-            for operator in MAIN_OPERATORS
+            for operator in _ended(rows)
         }
         plot_gains(gains, [best_gain(row["existence"]) for row in rows], ax=ax)
         ax.set_xlabel("LAG utility: best restart above the utilitarian point")

@@ -14,6 +14,7 @@ from rawlsian.study.claims import (
     gain,
     is_better,
     lowest,
+    n_stopped,
     percent,
     started,
     traversal,
@@ -23,6 +24,7 @@ from rawlsian.study.data import MAJORITY, MINORITY
 from rawlsian.study.stages import (
     FILTERED,
     MAIN_OPERATORS,
+    MOST_STEPS,
     OPERATORS,
     PAPER_READING,
     READINGS,
@@ -243,7 +245,7 @@ def _on_traversals(results: dict[str, Any]) -> str:
         [
             HEADS[reading],
             t["operator"],
-            str(t["iterations"]),
+            f"{t['iterations']}{', stopped' * (t['stop_reason'] == 'max_iter')}",
             f"{t['start'][MINORITY]:.4f} to {t['end'][MINORITY]:.4f}",
             f"{t['start'][MAJORITY]:.4f} to {t['end'][MAJORITY]:.4f}",
             f"{t['start']['overall']:.4f} to {t['end']['overall']:.4f}",
@@ -258,7 +260,8 @@ def _on_traversals(results: dict[str, Any]) -> str:
     return f"""## Can a traversal reach it?
 
 Each traversal starts from the utilitarian point of figure 1 and stops when no operation raises the lowest utility. R1+R2 applies
-the better of the two at each step. R2-exhaustive, which is not in the paper, searches all pairs, not only the paper's pruned set.
+the better of the two at each step. R2-exhaustive, which is not in the paper, searches all pairs, not only the paper's pruned set. By
+the nearest mean it takes many small steps, and we stop it after {MOST_STEPS["R2-exhaustive", "nearest"]} to keep the study short.
 "Moved" is the number of people who end in another cluster; by the nearest mean, that is the cluster whose mean is nearest to them
 at the end.
 
@@ -296,7 +299,7 @@ def _on_samples(results: dict[str, Any]) -> str:
 ![Iterations](figures/figure4_iterations.png)
 
 *Figure 4. Iterations in each sample, under both readings. The black bar is the median; the dashed red bar is the paper's number for
-its sample.*
+its sample. Figures 4 and 5 leave out an operator that we stopped early in a sample.*
 
 ![Gains](figures/figure5_gains.png)
 
@@ -315,10 +318,12 @@ def _operator_row(
         gain(t) > best_gain(row["existence"]) + SAME
         for t, row in zip(walks, rows, strict=True)
     )
+    n = n_stopped(rows, operator)
+    stopped = f", stopped in {n}" if n else ""
     return [
         HEADS[reading],
         operator,
-        spread_text([t["iterations"] for t in walks], "{:g}"),
+        spread_text([t["iterations"] for t in walks], "{:g}") + stopped,
         str(PAPER_ITERATIONS.get(operator, "")),
         spread_text([1e3 * gain(t) for t in walks], "{:.2f}"),
         f"{n_above} of {len(rows)}",
