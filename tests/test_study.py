@@ -257,19 +257,14 @@ def test_the_command_shows_each_stage(quick):
         assert said in quick[1]
 
 
-def test_three_threads_give_the_same_results(results, monkeypatch):
-    monkeypatch.setenv("NUMBA_NUM_THREADS", "3")
-    # For so few rows one thread would do.
-    for module in ("_core.group_costs", "_core.nearest", "_search.restarts"):
-        monkeypatch.setattr(f"rawlsian.{module}.ROWS_A_THREAD", 16)
-    monkeypatch.setattr("rawlsian.operators.r1_r2.MOVES_A_THREAD", 16)
+TWO_SAMPLES = replace(SMALLEST, samples=2)
 
-    again = run_study(StudyConfig(runs=300, samples=1))
 
-    # The first sample of a larger study is that of a smaller one.
-    as_read = json.loads(json.dumps(without_seconds(again)))
-    for part in ("samples", "beyond"):
-        assert as_read[part]["rows"] == without_seconds(results[part]["rows"])[:1]
+@pytest.fixture(scope="module")
+def of_one_thread(of_small_samples):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NUMBA_NUM_THREADS", "1")
+        return without_seconds(run_study(TWO_SAMPLES))
 
 
 @pytest.fixture
@@ -278,14 +273,22 @@ def two_processes(monkeypatch):
     monkeypatch.setattr("rawlsian._support.jobs.JOBS_A_PROCESS", 1)
 
 
-TWO_SAMPLES = StudyConfig(runs=1, samples=2, clusters=2)
+def test_three_threads_give_the_same_results(of_one_thread, monkeypatch):
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "3")
+    # For so few rows one thread would do.
+    for module in ("_core.group_costs", "_core.nearest", "_search.restarts"):
+        monkeypatch.setattr(f"rawlsian.{module}.ROWS_A_THREAD", 64)
+    monkeypatch.setattr("rawlsian.operators.r1_r2.MOVES_A_THREAD", 64)
+
+    again = without_seconds(run_study(SMALLEST))
+
+    # The first sample of a larger study is that of a smaller one.
+    for part in ("samples", "beyond"):
+        assert again[part]["rows"] == of_one_thread[part]["rows"][:1]
 
 
-def test_two_processes_give_the_same_results(two_processes, monkeypatch):
-    there = run_study(TWO_SAMPLES)
-
-    monkeypatch.setenv("NUMBA_NUM_THREADS", "1")
-    assert without_seconds(there) == without_seconds(run_study(TWO_SAMPLES))
+def test_two_processes_give_the_same_results(of_one_thread, two_processes):
+    assert without_seconds(run_study(TWO_SAMPLES)) == of_one_thread
 
 
 def test_ctrl_c_ends_a_study_in_two_processes(two_processes):

@@ -80,6 +80,7 @@ def draw(name: str, results: dict[str, Any]) -> dict[str, bytes]:
         for ending, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
             file = io.BytesIO()
             figure.savefig(file, format=ending, metadata=metadata)
+            figure.set_layout_engine("none")  # keep the layout of the first file
             files[ending] = file.getvalue()
     return files
 
