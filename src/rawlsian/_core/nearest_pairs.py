@@ -42,7 +42,7 @@ def shift_together(
     a, b = w_x / new, w_y / new
     p_x = mean_products[c, x] - mean_norm
     p_y = mean_products[c, y] - mean_norm
-    between = xy - p_x - p_y - mean_norm
+    between = xy - (p_x + p_y) - mean_norm
     length = a * a * squared[c, x] + b * b * squared[c, y] + 2 * a * b * between
     length = max(length, 0.0)
     clusters[place], t_x[place], t_y[place] = c, a, b
@@ -156,9 +156,12 @@ def pair_loss(
 ):  # fmt: skip
     """Compute each group's cost of moving x from A to B and y from C to D, exactly.
 
+    Of pairs that only swap equal rows, sums have the same order and so the same bits.
     ``factors`` has room for three numbers of each of up to four clusters.
     OUT: loss; the others are for use from pair to pair.
     """
+    if (C, D) < (A, B):
+        x, A, B, y, C, D = y, C, D, x, A, B
     t_x, t_y, reach = factors[0], factors[1], factors[2]
     n_changed = plain_pair(
         x, A, B, y, C, D, xy, weights, mass, mean_norms, mean_products, squared, counts,
