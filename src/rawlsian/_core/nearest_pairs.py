@@ -160,7 +160,7 @@ def pair_loss(
     ``factors`` has room for three numbers of each of up to four clusters.
     OUT: loss; the others are for use from pair to pair.
     """
-    if (C, D) < (A, B):
+    if C < A or (C == A and D < B):
         x, A, B, y, C, D = y, C, D, x, A, B
     t_x, t_y, reach = factors[0], factors[1], factors[2]
     n_changed = plain_pair(
