@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from rawlsian._core.assignment import Assignment
-from rawlsian._core.nearest import nearest
 from rawlsian._core.problem import Problem
 from rawlsian._search.frontier import Frontier
 from rawlsian.operators.traversal import Trajectory
-from rawlsian.report import Page, Way, frontier_labels, frontier_way, trajectory_way
+from rawlsian.report import Page, frontier_labels, frontier_way, trajectory_way
 from rawlsian.report.words import LIMITS, TRADE_OFF, utility_paragraph
 from rawlsian.study.beyond import Ways
 from rawlsian.study.claims import check_claims
@@ -21,7 +16,7 @@ from rawlsian.study.stages import PAPER_READING, SampleRuns
 from rawlsian.study.verdicts import fits
 
 TITLES = {
-    "rawls": "rawls: two or many people at a time, or a whole cluster",
+    "rawls": "rawls: many people at a time, or a whole cluster",
     "R1": "R1: one person at a time, as in the paper",
     "R2": "R2: two people at a time, as in the paper",
     "batch": "batch: many people at a time",
@@ -62,8 +57,7 @@ def study_page(
     bound = next(row for row in beyond["rows"] if row["seed"] == sample.seed)["proved"]
     walks = ways.walks[PAPER_READING]
     trajectories = [
-        _served(trajectory_way(walks[name], title), walks[name], problem)
-        for name, title in TITLES.items()
+        trajectory_way(walks[name], title, X=sample.X) for name, title in TITLES.items()
     ]
     labels = frontier_labels(ways.frontier, sample.X, ways.labels)
     n_runs = len(shown.restarts.inertia)
@@ -98,15 +92,6 @@ def study_page(
         ),
         limits=LIMITS,
     )
-
-
-def _served(way: Way, trajectory: Trajectory, problem: Problem) -> Way:
-    """Put everyone into the cluster of the nearest mean, at each point of a way."""
-    labels = np.empty_like(way.labels)
-    for point, step in enumerate(way.steps):
-        means = Assignment(problem, trajectory.labels_at(int(step))).centers
-        labels[point] = nearest(problem.X, means)[0]
-    return replace(way, labels=labels)
 
 
 def _fits(results: dict[str, Any]) -> str:
