@@ -266,15 +266,22 @@ class NearestCosts(GroupCosts):
         return halved
 
     def _state_of_pairs(self, near: Boundary) -> tuple[object, ...]:
-        """Return the arguments that the searches of pairs share."""
+        """Return the arguments that the searches of pairs share, rows first."""
         self._ensure_move_costs()
         problem = self.problem
+        mean_products, squared, cell_products, plain, shifts = (
+            np.ascontiguousarray(np.moveaxis(array, -1, 0))
+            for array in (
+                self._mean_products, self._squared, self._cell_products, self._plain,
+                self._shifts,
+            )
+        )  # fmt: skip
         return (
             problem.X, problem.shift, problem.weights, problem.groups, self.labels,
-            self.members, self._mass, self._mean_norms, self._mean_products,
-            self._squared, self.counts, self._mean_dots, self._cell_products,
-            self._plain, self._shifts, self._cells, near.starts, near.rows,
-            near.margins, near.slots, near.products, self._slack,
+            self.members, self._mass, self._mean_norms, mean_products, squared,
+            self.counts, self._mean_dots, cell_products, plain, shifts, self._cells,
+            near.starts, near.rows, near.margins, near.slots, near.products,
+            self._slack,
         )  # fmt: skip
 
     def _summarise_labels(self) -> None:

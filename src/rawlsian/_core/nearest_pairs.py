@@ -1,7 +1,8 @@
 """Searches for pairs of moves if each row is served by its nearest mean; compiled.
 
-Letters, plain costs and margins are those of ``nearest_kernels``. Numba's cache checks
-only the file of a function, so no compiled function calls one of another file.
+Letters, plain costs and margins are those of ``nearest_kernels``. Where pairs are
+evaluated, arrays have the row first, as a pair reads all of two rows. Numba's cache
+checks only the file of a function, so no compiled function calls one of another file.
 """
 
 import numpy as np
@@ -40,17 +41,17 @@ def shift_together(
     n_groups, mean_norm = counts.shape[1], mean_norms[c]
     new = mass[c] + w_x + w_y
     a, b = w_x / new, w_y / new
-    p_x = mean_products[c, x] - mean_norm
-    p_y = mean_products[c, y] - mean_norm
+    p_x = mean_products[x, c] - mean_norm
+    p_y = mean_products[y, c] - mean_norm
     between = xy - (p_x + p_y) - mean_norm
-    length = a * a * squared[c, x] + b * b * squared[c, y] + 2 * a * b * between
+    length = a * a * squared[x, c] + b * b * squared[y, c] + 2 * a * b * between
     length = max(length, 0.0)
     clusters[place], t_x[place], t_y[place] = c, a, b
     reach[place] = np.sqrt(length)
     for g in range(n_groups):
         n, dots = counts[c, g], mean_dots[c, g]
-        q_x = cell_products[c, g, x] - dots - n * p_x
-        q_y = cell_products[c, g, y] - dots - n * p_y
+        q_x = cell_products[x, c, g] - dots - n * p_x
+        q_y = cell_products[y, c, g] - dots - n * p_y
         change = n * length - 2 * (a * q_x + b * q_y)
         loss[g] += change
         loss[n_groups] += change
@@ -80,20 +81,20 @@ def plain_pair(
                 loss,
             )  # fmt: skip
         else:
-            clusters[n_changed], reach[n_changed] = c, shifts[c, x]
+            clusters[n_changed], reach[n_changed] = c, shifts[x, c]
             t_x[n_changed], t_y[n_changed] = w_x / (mass[c] + w_x), 0.0
             for g in range(n_columns):
-                loss[g] += plain[c, g, x]
+                loss[g] += plain[x, c, g]
         n_changed += 1
     for is_entered in range(2):
         c = D if is_entered else C
         if c in (A, B):
             continue
         w_y = weights[y] if is_entered else -weights[y]
-        clusters[n_changed], reach[n_changed] = c, shifts[c, y]
+        clusters[n_changed], reach[n_changed] = c, shifts[y, c]
         t_x[n_changed], t_y[n_changed] = 0.0, w_y / (mass[c] + w_y)
         for g in range(n_columns):
-            loss[g] += plain[c, g, y]
+            loss[g] += plain[y, c, g]
         n_changed += 1
     return n_changed
 
@@ -110,7 +111,7 @@ def save_in_pair(
     place_of[c] is the place of c among the clusters that change, else -1.
     OUT: loss, seen; place_of, which is left as it was.
     """
-    n_clusters = squared.shape[0]
+    n_clusters = squared.shape[1]
     furthest = 0.0
     for here in range(n_changed):
         place_of[clusters[here]] = here
@@ -129,13 +130,13 @@ def save_in_pair(
             seen[z] = serial
             xz = row_product(X, shift, slots, products, x, z)
             yz = row_product(X, shift, slots, products, y, z)
-            now, best = squared[cell, z], np.inf
+            now, best = squared[z, cell], np.inf
             for k in range(n_clusters):
-                distance, at = squared[k, z], place_of[k]
+                distance, at = squared[z, k], place_of[k]
                 if at >= 0:
-                    z_k = mean_norms[k] - mean_products[k, z]
-                    dot = t_x[at] * (xz + z_k - mean_products[k, x])
-                    dot += t_y[at] * (yz + z_k - mean_products[k, y])
+                    z_k = mean_norms[k] - mean_products[z, k]
+                    dot = t_x[at] * (xz + z_k - mean_products[x, k])
+                    dot += t_y[at] * (yz + z_k - mean_products[y, k])
                     distance += reach[at] * reach[at] - 2 * dot
                 if k == cell:
                     now = distance
