@@ -209,7 +209,7 @@ def test_a_postprocessor_fitted_in_memory_predicts_dask_arrays():
     X, _ = chunked()
     rows, names = people(N_ROWS)
     kmeans = KMeans(4, n_init=1, random_state=0)
-    fair = RawlsianPostprocessor(kmeans, operator="batch")
+    fair = RawlsianPostprocessor(kmeans)
     found = fair.fit(rows, sensitive_features=names).predict(X)
     assert isinstance(found, da.Array)
     assert (found.compute() == fair.labels_).all()

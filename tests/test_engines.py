@@ -265,7 +265,7 @@ def test_a_warning_of_a_bound_that_was_stopped_names_the_line(few, monkeypatch):
     monkeypatch.setattr(
         "rawlsian._estimators.postprocessor.set_gap", lambda *a, **k: interrupt(None)
     )
-    fair = RawlsianPostprocessor(KMeans(3, n_init=1), operator="batch", bound="group")
+    fair = RawlsianPostprocessor(KMeans(3, n_init=1), bound="group")
 
     with pytest.warns(ConvergenceWarning, match="labels_ are final") as caught:
         fair.fit(few[0], sensitive_features=few[1])

@@ -31,7 +31,7 @@ def test_without_a_bound_nothing_is_told_of_it():
 def test_the_gap_is_counted_from_the_start_of_the_walk(golden, utility):
     kmeans = KMeans(5, n_init=10, random_state=0)
     walker = RawlsianPostprocessor(
-        kmeans, operator="batch", utility=utility, bound="group", random_state=0
+        kmeans, utility=utility, bound="group", random_state=0
     )
     walker.fit(golden.X, sensitive_features=golden.sex)
 
@@ -39,7 +39,7 @@ def test_the_gap_is_counted_from_the_start_of_the_walk(golden, utility):
     reached = walker.group_utilities_.min()
     expected = (reached - start) / (walker.bound_.utility - start)
     assert walker.gap_closed_ == pytest.approx(expected)
-    assert 0.01 < walker.gap_closed_ < 1
+    assert 0.1 < walker.gap_closed_ < 1
     assert not walker.bound_.is_proved
     assert not hasattr(walker, "proved_gap_")
 

@@ -899,8 +899,7 @@ def test_the_trade_off_of_a_sample_has_no_point_that_another_beats(
     page = tmp_path / "page.html"
 
     done = rawlsian(
-        "fit", PEOPLE, "--sensitive", "sex", "--clusters", 3, "--method", "batch",
-        "--json", "--frontier",
+        "fit", PEOPLE, "--sensitive", "sex", "--clusters", 3, "--json", "--frontier",
         tmp_path / "points.csv", "--report", page,
     )  # fmt: skip
 
