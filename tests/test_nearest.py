@@ -16,7 +16,7 @@ from support.cases import WEIGHTS, cases, make_case
 
 
 def centered(case):
-    """Return the reference on rows near the origin, where it is as exact."""
+    """Return the reference on rows near the origin, where it rounds little."""
     return case._replace(X=case.X - case.problem.shift).reference
 
 

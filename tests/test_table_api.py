@@ -326,8 +326,8 @@ def test_by_default_figures_belong_to_the_centers_of_the_model():
     assert [utility for _, _, utility in found.utilities] == pytest.approx(
         fit.outcome.after.utilities
     )
-    assert "belong to the centers in the model" in str(fit)
-    assert "belong to the centers in the model" in fit.page()
+    assert "belong to those centers" in str(fit)
+    assert "belong to those centers" in fit.page()
 
 
 def test_a_saved_model_predicts_the_labels_of_the_fit(tmp_path):

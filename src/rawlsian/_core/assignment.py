@@ -47,11 +47,12 @@ class Assignment:
     utilities : ndarray of shape (n_groups,)
         Mean utility of each group.
     counts : ndarray of shape (n_clusters, n_groups)
-        Total weight n[c, g] of the members of group g in cluster c.
+        Total weight n[c, g] of the members of group g whom the mean of c serves: those
+        in cluster c or, if ``problem.utility`` is "nearest", those nearest to it.
     costs : ndarray of shape (n_clusters, n_groups)
-        Weighted sum of squared distances to the center, by cluster and group.
+        Weighted sum of their squared distances to that mean.
     members : ndarray of shape (n_clusters,)
-        Number of examples with positive weight in each cluster.
+        Number of examples with positive weight that are labeled with each cluster.
 
     Notes
     -----
@@ -82,12 +83,12 @@ class Assignment:
 
     @property
     def counts(self) -> NDArray[np.float64]:
-        """Total weight n[c, g] of the members of group g in cluster c."""
+        """Total weight n[c, g] of the members of group g whom the mean of c serves."""
         return self._costs.counts
 
     @property
     def costs(self) -> NDArray[np.float64]:
-        """Weighted sum of squared distances to the center, by cluster and group."""
+        """Weighted sum of squared distances of those whom the mean of c serves."""
         return self._costs.costs
 
     @property
@@ -115,7 +116,7 @@ class Assignment:
         """Change in each group's cost when an example leaves or enters a cluster.
 
         The shape is (n_clusters, n_groups + 1, n_samples). ``move_costs[c, g, i]`` is
-        the change for group g when example i leaves c, if it is in c, or else enters c.
+        the part of example i's leaving c, if it is in c, or else of its entering c.
         Moving example i from a to c changes the cost of group g by
         ``move_costs[a, g, i] + move_costs[c, g, i]``. Index g = n_groups holds the
         sum over groups. The cost of leaving a cluster of one example is infinite.

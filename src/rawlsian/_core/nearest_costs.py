@@ -26,8 +26,8 @@ LARGEST_TABLE = 2**22
 # First rows of pairs whose products with all rows are computed at a time.
 FIRSTS_A_TIME = 64
 
-# A row that half its margin keeps in its cell is within this many times the reach of
-# whole margins.
+# A row that half its margin does not keep in its cell is within this many times the
+# reach of whole margins.
 REACH_OF_HALF = 5.0
 
 # Distances are rounded: rows this close to the boundary, relative to the largest

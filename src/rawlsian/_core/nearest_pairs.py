@@ -9,6 +9,10 @@ import numpy as np
 
 from rawlsian._support.compile import inlined, njit
 
+# The scan and the evaluation of pairs add up in different orders. This multiple of the
+# tolerance is a generous margin for that, as in ``operators.r1_r2``.
+ROUNDING = 1000
+
 # --- One pair ---
 
 
@@ -155,7 +159,7 @@ def pair_loss(
     starts, rows, margins, slots, products, slack, clusters, factors, place_of, seen,
     loss,
 ):  # fmt: skip
-    """Compute each group's cost of moving x from A to B and y from C to D, exactly.
+    """Compute each group's cost of moving x from A to B and y from C to D.
 
     Of pairs that only swap equal rows, sums have the same order and so the same bits.
     ``factors`` has room for three numbers of each of up to four clusters.
@@ -261,7 +265,7 @@ def listed_pairs(
     clusters, factors = np.empty(4, np.int64), np.empty((3, 4))
     place_of, seen = np.full(mass.shape[0], -1), np.full(weights.shape[0], -1)
     found, loss = np.empty_like(pairs), np.empty(n_groups + 1)
-    least = tolerance * group_sizes.sum()
+    least = ROUNDING * tolerance * group_sizes.sum()
     for pair in pairs:
         a, b = pair // n_moves, pair % n_moves
         x, y = examples[a], examples[b]

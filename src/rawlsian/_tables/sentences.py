@@ -23,8 +23,8 @@ NOTEWORTHY = 1e-4
 COUNTED: dict[Utility, str] = {
     "assigned": "Everyone counts by the mean of their own cluster, which need not be "
     "the nearest.",
-    "nearest": "Everyone counts by the nearest center, and these figures belong to the "
-    "centers in the model: an audit of the labels alone recomputes other means.",
+    "nearest": "Everyone counts by the nearest center. These figures belong to those "
+    "centers: an audit of the labels alone recomputes other means.",
 }
 # A gap, relative to the utility of a perfect fit, that is only rounding.
 ROUNDING = 1e-12

@@ -50,8 +50,8 @@ def fit(
         typer.Option(
             "--method",
             help="rawls, R1, R2, R1+R2, R2-exhaustive, batch, relocate: reassign "
-            "people, starting from k-means; centers stay means. kmeans-mean: searches "
-            "for clusters with means. kmeans-free, fair-lloyd: search for free "
+            "people, starting from k-means. kmeans-mean: searches for clusters with "
+            "means. kmeans-free, fair-lloyd: search for free "
             "centers. kmeans-free is often the best.",
         ),
     ] = "rawls",
