@@ -28,6 +28,7 @@ from rawlsian.operators import r1_r2 as _r1_r2
 from rawlsian.operators.compositions import get_operator
 from support.cases import (
     NICE,
+    POOLINGS,
     UGLY,
     UTILITIES,
     WEIGHTS,
@@ -54,7 +55,7 @@ def everything(blocks):
 
 @pytest.mark.parametrize("name", OPERATORS)
 @settings(max_examples=140)
-@given(case=cases(utilities=UTILITIES, rows=NICE, n=(2, 9)))
+@given(case=cases(utilities=UTILITIES, poolings=POOLINGS, rows=NICE, n=(2, 9)))
 def test_the_reference_selects_the_same_operation(name, case):
     expected = case.reference.select(
         case.labels, case.reference.operations(name, case.labels)
@@ -79,7 +80,7 @@ TIED["R2-exhaustive"] = R2Exhaustive()
 
 @pytest.mark.parametrize("name", OPERATORS)
 @settings(max_examples=140)
-@given(case=cases(utilities=UTILITIES, rows=UGLY, n=(2, 8)))
+@given(case=cases(utilities=UTILITIES, poolings=POOLINGS, rows=UGLY, n=(2, 8)))
 def test_with_ties_the_selected_operation_ranks_as_high_as_any(name, case):
     assignment, reference = case.assignment, case.reference
     admitted = reference.operations(name, case.labels, 1, 1)
@@ -111,7 +112,7 @@ def test_of_equal_rows_the_first_is_moved():
 
 @pytest.mark.parametrize("name", OPERATORS)
 @settings(max_examples=140)
-@given(case=cases(utilities=UTILITIES))
+@given(case=cases(utilities=UTILITIES, poolings=POOLINGS))
 def test_proposals_say_where_they_lead(name, case):
     for moves, utilities in everything(
         get_operator(name).generate(case.assignment)
@@ -119,11 +120,14 @@ def test_proposals_say_where_they_lead(name, case):
         expected = case.reference.after(case.labels, moves)
 
         assert expected is not None
-        assert utilities == pytest.approx(expected, abs=1e-9)
+        assert utilities == pytest.approx(case.reference.pooled(expected), abs=1e-9)
 
 
 @settings(max_examples=140)
-@given(case=cases(utilities=UTILITIES, rows=NICE), p=st.sampled_from([0.05, 0.3, 1.0]))
+@given(
+    case=cases(utilities=UTILITIES, poolings=POOLINGS, rows=NICE),
+    p=st.sampled_from([0.05, 0.3, 1.0]),
+)
 def test_r2_proposes_every_admitted_pair_of_good_moves(case, p):
     expected = case.reference.operations("R2", case.labels, p, 0.2)
 
@@ -134,7 +138,7 @@ def test_r2_proposes_every_admitted_pair_of_good_moves(case, p):
 
 @pytest.mark.parametrize("operator", [R1(keep_all=True), R2Exhaustive(keep_all=True)])
 @settings(max_examples=140)
-@given(case=cases(utilities=UTILITIES, rows=NICE))
+@given(case=cases(utilities=UTILITIES, poolings=POOLINGS, rows=NICE))
 def test_all_admitted_operations_are_proposed_on_request(operator, case):
     name = "R1" if isinstance(operator, R1) else "R2-exhaustive"
     expected = case.reference.operations(name, case.labels)
@@ -165,14 +169,18 @@ def test_proposing_only_what_may_be_best_selects_the_same(utility, seed, rows):
     n_groups=st.integers(1, 3),
     weights=st.sampled_from(WEIGHTS),
     utility=st.sampled_from(UTILITIES),
+    pooling=st.sampled_from([0.0, 20.0]),
 )
-def test_bounds_leave_out_no_pair_that_is_the_best(seed, k, n_groups, weights, utility):
+def test_bounds_leave_out_no_pair_that_is_the_best(
+    seed, k, n_groups, weights, utility, pooling
+):
     # From k-means and after many steps, when bounds leave out most pairs.
     case = make_case(seed, 50, k, n_groups, weights=weights)
     labels = kmeans_restarts(case.X, k, n_runs=1, random_state=seed).labels(0)
     assume(np.bincount(labels, case.weights, minlength=k).all())
     start = (case.X, labels, case.groups)
     options = {"sample_weight": case.weights, "max_iter": 15, "utility": utility}
+    options["pooling"] = pooling
 
     few = traverse(*start, operator=R2Exhaustive(), **options)
     all_ = traverse(*start, operator=R2Exhaustive(keep_all=True), **options)

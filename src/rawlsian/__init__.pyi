@@ -19,6 +19,9 @@ from rawlsian._estimators.fair_lloyd import (
 from rawlsian._estimators.kmeans import (
     RawlsianKMeans as RawlsianKMeans,
 )
+from rawlsian._estimators.pooling_cv import (
+    PoolingChoice as PoolingChoice,
+)
 from rawlsian._estimators.postprocessor import (
     RawlsianPostprocessor as RawlsianPostprocessor,
 )

@@ -53,3 +53,32 @@ def least_cost_of_two_groups(case, labels, known):
         options={"xatol": 1e-12},
     )  # fmt: skip
     return max(-solved.fun, dual(0), dual(1))  # the ends are left out by it
+
+
+def least_pooled_cost(case, k):
+    """Return the least largest pooled cost of two groups with free centers.
+
+    For every partition at once, the weight of the first group maximises the least
+    cost of rows that weigh as the pooled groups say; that cost is concave in it.
+    """
+    sizes = np.bincount(case.groups, case.weights)
+    own = sizes / (sizes + case.pooling)
+    members = np.array([np.eye(k)[labels] for labels in partitions(len(case.X), k)])
+    X = case.X - case.X.mean(axis=0)
+
+    def dual(share):
+        lam = np.stack([share, 1 - share])
+        everyone = ((1 - own) @ lam) / sizes.sum()
+        pull = (own / sizes)[:, None] * lam + everyone
+        w = (pull[case.groups] * case.weights[:, None]).T[:, :, None] * members
+        sums = np.einsum("pnk,nj->pkj", w, X)
+        mass = np.maximum(w.sum(axis=1), 1e-300)
+        total = np.einsum("pnk,n->p", w, (X**2).sum(axis=1))
+        return total - ((sums**2).sum(axis=2) / mass).sum(axis=1)
+
+    low, high = np.zeros(len(members)), np.ones(len(members))
+    for _ in range(80):
+        left, right = low + (high - low) / 3, high - (high - low) / 3
+        is_left = dual(left) > dual(right)
+        high, low = np.where(is_left, right, high), np.where(is_left, low, left)
+    return dual((low + high) / 2).min()

@@ -18,6 +18,7 @@ class Case(NamedTuple):
     groups: np.ndarray
     weights: np.ndarray
     utility: str = "assigned"
+    pooling: float = 0.0
 
     @property
     def problem(self):
@@ -27,7 +28,7 @@ class Case(NamedTuple):
             sample_weight=self.weights,
             max_distance=10.0,
             utility=self.utility,
-        )
+        ).pooled(self.pooling)
 
     @property
     def assignment(self):
@@ -42,6 +43,7 @@ class Case(NamedTuple):
             max_distance=10.0,
             tolerance=self.problem.tolerance,
             utility=self.utility,
+            pooling=self.pooling,
         )
 
 
@@ -87,6 +89,7 @@ NICE = ("continuous", "far")  # no two rows are equal
 UGLY = ("sparse", "grid", "duplicates")
 WEIGHTS = ("ones", "counts", "floats", "zeros")
 UTILITIES = ("assigned", "nearest")
+POOLINGS = (0.0, 0.5, 10.0, np.inf)
 
 
 @st.composite
@@ -98,9 +101,10 @@ def cases(
     k=(1, 4),
     groups=(1, 4),
     utilities=UTILITIES[:1],
+    poolings=POOLINGS[:1],
 ):
     n_samples = draw(st.integers(*n))
-    return make_case(
+    case = make_case(
         seed=draw(st.integers(0, 2**32 - 1)),
         n=n_samples,
         k=draw(st.integers(k[0], min(k[1], n_samples))),
@@ -109,6 +113,7 @@ def cases(
         weights=draw(st.sampled_from(weights)),
         utility=draw(st.sampled_from(utilities)),
     )
+    return case._replace(pooling=draw(st.sampled_from(poolings)))
 
 
 def is_same_partition(labels, others):

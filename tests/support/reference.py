@@ -22,6 +22,7 @@ class Reference:
         max_distance=0.0,
         tolerance=1e-12,
         utility="assigned",
+        pooling=0.0,
     ):
         self.X = np.asarray(X, dtype=float)
         self.groups = np.asarray(groups)
@@ -30,6 +31,7 @@ class Reference:
         self.tolerance = tolerance
         self.utility = utility
         self.group_sizes = np.bincount(self.groups, self.weights)
+        self.pooling = pooling
 
     def utilities(self, labels):
         """U(g): mean of delta - d(x, c) with d the squared distance to a mean."""
@@ -49,6 +51,14 @@ class Reference:
         """Return the mean utility of all examples."""
         return utilities @ self.group_sizes / self.group_sizes.sum()
 
+    def pooled(self, utilities):
+        """Mix each group's utility with everyone's; this is what decides."""
+        if np.isinf(self.pooling):
+            own = np.zeros(len(self.group_sizes))
+        else:
+            own = self.group_sizes / (self.group_sizes + self.pooling)
+        return own * utilities + (1 - own) * self.overall(utilities)
+
     def after(self, labels, moves):
         """Return group utilities after the moves; None if a cluster is left empty."""
         new = labels.copy()
@@ -59,11 +69,11 @@ class Reference:
 
     def admitted(self, labels, operations):
         """Return operations that raise the lowest utility, with utilities."""
-        floor = self.utilities(labels).min() + self.tolerance
+        floor = self.pooled(self.utilities(labels)).min() + self.tolerance
         found = []
         for moves in operations:
             utilities = self.after(labels, moves)
-            if utilities is not None and utilities.min() > floor:
+            if utilities is not None and self.pooled(utilities).min() > floor:
                 found.append((moves, utilities))
         return found
 
@@ -87,7 +97,7 @@ class Reference:
     def good_singles(self, labels, p, q):
         """Alg. 3, lines 1 to 4."""
         T = self.admitted(labels, self.singles(labels))
-        by_lag = sorted(T, key=lambda t: -t[1].min())
+        by_lag = sorted(T, key=lambda t: -self.pooled(t[1]).min())
         by_overall = sorted(T, key=lambda t: -self.overall(t[1]))
         n_lag, n_overall = (max(math.ceil(round(s * len(T), 9)), 1) for s in (p, q))
         good = {moves for moves, _ in by_lag[:n_lag] + by_overall[:n_overall]}
@@ -109,7 +119,8 @@ class Reference:
 
     def rank(self, utilities, now):
         """(1) north-east first; then (2) highest overall utility."""
-        harmless = bool((utilities >= now - self.tolerance).all())
+        loss = self.pooled(now) - self.pooled(utilities)
+        harmless = bool((loss <= self.tolerance).all())
         return harmless, self.overall(utilities)
 
     def select(self, labels, operations):

@@ -116,7 +116,7 @@ class AssignedCosts(GroupCosts):
             squares, is_changed, np.empty_like(targets),
         )  # fmt: skip
         cluster_sums.summarise(
-            counts, sums, squares, problem.group_sizes, problem.max_distance,
+            counts, sums, squares, problem.people, problem.max_distance,
             is_changed, self.mass.copy(), self.mean_norms.copy(),
             self.mean_dots.copy(), self.costs.copy(), utilities,
         )  # fmt: skip
@@ -142,8 +142,9 @@ class AssignedCosts(GroupCosts):
 
         def search(start: int, stop: int) -> Block:
             pairs, after = move_kernels.pair_moves(
-                problem.X, problem.shift, distinct, *state, utilities,
-                problem.group_sizes, problem.tolerance, rows, targets, start, stop,
+                problem.X, problem.shift, distinct, *state, *problem.pooling[1:],
+                utilities, problem.group_sizes, problem.tolerance, rows, targets, start,
+                stop,
             )  # fmt: skip
             return pairs, after
 
@@ -154,6 +155,7 @@ class AssignedCosts(GroupCosts):
     ) -> Iterator[Block]:
         """Yield the pairs that raise the lowest utility and may be the best."""
         problem, n_moves = self.problem, len(examples)
+        utilities = problem.pooled_means(self.utilities)
         costs, saved = np.empty(n_moves), np.empty(n_moves)
         move_kernels.pairing_costs(
             problem.norms, problem.weights, self.labels, self.mass, self.mean_norms,
@@ -161,7 +163,7 @@ class AssignedCosts(GroupCosts):
         )  # fmt: skip
         if np.isinf(saved).mean() > 0.5:
             # A row heavier than most clusters makes the bound useless for nearly all.
-            yield from self.pairs(examples, targets, self.utilities)
+            yield from self.pairs(examples, targets, utilities)
             return
         order = np.argsort(costs, kind="stable")
         # The cheaper move of a pair that costs less than limit costs less than half of
@@ -177,8 +179,8 @@ class AssignedCosts(GroupCosts):
                     problem.X, problem.shift, problem.norms, problem.weights,
                     problem.groups, self.labels, self.members, self.counts, self.mass,
                     self.mean_norms, self.mean_dots, self.products, self.move_costs,
-                    self.utilities, problem.group_sizes, problem.tolerance, examples,
-                    targets, costs, saved, order, limit,
+                    *problem.pooling[1:], utilities, problem.group_sizes,
+                    problem.tolerance, examples, targets, costs, saved, order, limit,
                     places[first + start : first + stop],
                 )  # fmt: skip
                 return pairs, after
@@ -190,7 +192,7 @@ class AssignedCosts(GroupCosts):
     def _summarise(self) -> None:
         """Update means, costs and utilities after the sums changed."""
         cluster_sums.summarise(
-            self.counts, self._sums, self._squares, self.problem.group_sizes,
+            self.counts, self._sums, self._squares, self.problem.people,
             self.problem.max_distance, self._is_changed, self.mass,
             self.mean_norms, self.mean_dots, self.costs, self.utilities,
         )  # fmt: skip

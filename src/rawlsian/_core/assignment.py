@@ -12,6 +12,7 @@ from rawlsian._core.assigned_costs import AssignedCosts
 from rawlsian._core.checks import check_labels
 from rawlsian._core.group_costs import Block, GroupCosts
 from rawlsian._core.nearest_costs import NearestCosts
+from rawlsian._core.pooling import Pooling
 from rawlsian._core.problem import Problem
 
 _FAULTS = {
@@ -45,7 +46,9 @@ class Assignment:
     n_clusters : int
         Number of clusters. No cluster is empty.
     utilities : ndarray of shape (n_groups,)
-        Mean utility of each group.
+        Mean utility of each group; pooled if ``problem.pooling`` says so. These decide.
+    own_utilities : ndarray of shape (n_groups,)
+        Mean utility of each group's own people.
     counts : ndarray of shape (n_clusters, n_groups)
         Total weight n[c, g] of the members of group g whom the mean of c serves: those
         in cluster c or, if ``problem.utility`` is "nearest", those nearest to it.
@@ -66,6 +69,8 @@ class Assignment:
         self.n_clusters = int(self.labels.max()) + 1
         kind = NearestCosts if problem.utility == "nearest" else AssignedCosts
         self._costs: GroupCosts = kind(problem, self.labels, self.n_clusters)
+        self._is_pooled = problem.pooling.everyone > 0
+        self._pooled_move_costs: NDArray[np.float64] | None = None
 
     @property
     def problem(self) -> Problem:
@@ -93,7 +98,14 @@ class Assignment:
 
     @property
     def utilities(self) -> NDArray[np.float64]:
-        """Mean utility of each group."""
+        """Mean utility of each group, pooled if the problem is."""
+        if not self._is_pooled:  # saves a microsecond
+            return self._costs.utilities
+        return self.problem.pooled_means(self._costs.utilities)
+
+    @property
+    def own_utilities(self) -> NDArray[np.float64]:
+        """Mean utility of each group's own people."""
         return self._costs.utilities
 
     @property
@@ -120,8 +132,15 @@ class Assignment:
         Moving example i from a to c changes the cost of group g by
         ``move_costs[a, g, i] + move_costs[c, g, i]``. Index g = n_groups holds the
         sum over groups. The cost of leaving a cluster of one example is infinite.
+        With pooling, these are the costs of the pooled groups.
         """
-        return self._costs.move_costs
+        if not self._is_pooled:
+            return self._costs.move_costs
+        if self._pooled_move_costs is None:
+            self._pooled_move_costs = _pooled(
+                self._costs.move_costs, self.problem.pooling
+            )
+        return self._pooled_move_costs
 
     def apply(self, examples: ArrayLike, targets: ArrayLike) -> NDArray[np.int64]:
         """Move each example to its target cluster, all at once.
@@ -146,6 +165,7 @@ class Assignment:
         """
         examples, targets = _whole_numbers(examples), _whole_numbers(targets)
         self._check_moves(examples, targets)
+        self._pooled_move_costs = None
         return self._costs.move(examples, targets)
 
     def utilities_after(
@@ -174,7 +194,8 @@ class Assignment:
         """
         examples, targets = _whole_numbers(examples), _whole_numbers(targets)
         self._check_moves(examples, targets)
-        return self._costs.utilities_after(examples, targets)
+        after = self._costs.utilities_after(examples, targets)
+        return self.problem.pooled_means(after)
 
     def pairs(
         self,
@@ -201,6 +222,7 @@ class Assignment:
 
     def recompute(self) -> None:
         """Recompute everything from the labels, which removes accumulated rounding."""
+        self._pooled_move_costs = None
         self._costs.recompute()
 
     def _check_moves(
@@ -220,6 +242,16 @@ class Assignment:
                 f"cannot move example {examples[move]} to cluster {targets[move]}: "
                 f"{_FAULTS[fault]}."
             )
+
+
+def _pooled(move_costs: NDArray[np.float64], pooling: Pooling) -> NDArray[np.float64]:
+    """Return the move costs of pooled groups; costs of all groups come last."""
+    everyone = move_costs[:, -1:]
+    pooled = np.repeat(pooling.everyone * everyone, move_costs.shape[1], axis=1)
+    if pooling.own > 0:  # infinite costs times 0 would be NaN
+        pooled += pooling.own * move_costs
+    pooled[:, -1:] = everyone
+    return pooled
 
 
 def _whole_numbers(values: ArrayLike) -> NDArray[np.int64]:

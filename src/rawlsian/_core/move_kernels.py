@@ -361,10 +361,16 @@ def restore_cluster(
 
 
 @njit
+def pooled_loss(own, everyone, loss, total):
+    """Return the loss of a pooled group, from its own loss and that of all groups."""
+    return own * loss + everyone * total if everyone > 0.0 else loss
+
+
+@njit
 def pair_moves(
     X, shift, examples, norms, weights, groups, labels, members, counts, mass,
-    mean_norms, mean_dots, products, move_costs, utilities, group_sizes, tolerance,
-    rows, targets, start, stop,
+    mean_norms, mean_dots, products, move_costs, own, everyone, utilities, group_sizes,
+    tolerance, rows, targets, start, stop,
 ):  # fmt: skip
     """Search the pairs a < b of the given single moves, for a in start to stop - 1.
 
@@ -377,7 +383,7 @@ def pair_moves(
     lag = utilities.argmin()
     found, out, n_found = np.empty(64, np.int64), np.empty((64, n_groups)), 0
     columns, values = np.empty(X.shape[1], np.int64), np.empty(X.shape[1])
-    dots, both = np.empty(n_rows), np.empty(n_groups)
+    dots, both = np.empty(n_rows), np.empty(n_groups + 1)
     original = (members, counts, mass, mean_norms, mean_dots, products, move_costs)
     scratch = (
         members.copy(), counts.copy(), mass.copy(), mean_norms.copy(),
@@ -385,7 +391,7 @@ def pair_moves(
     )  # fmt: skip
     # Positions of the costs of a move's two clusters in the scratch move_costs.
     after, stride = scratch[6].ravel(), n_rows * (n_groups + 1)
-    least = np.uint64(lag * n_rows)
+    least, last = np.uint64(lag * n_rows), np.uint64(n_groups * n_rows)
     leave, enter = np.empty(n_moves, np.uint64), np.empty(n_moves, np.uint64)
     for b in range(n_moves):
         leave[b] = labels[rows[b]] * stride + rows[b]
@@ -410,16 +416,22 @@ def pair_moves(
             B, weights[x], x, x + 1, dots, norms, weights, groups, labels, *scratch
         )
         is_emptied = scratch[0][A] == 0
-        for g in range(n_groups):
+        for g in range(n_groups + 1):
             both[g] = move_costs[B, g, x] + (0.0 if is_emptied else move_costs[A, g, x])
         for b in range(second, n_moves):
             if is_emptied and targets[b] != A:
                 continue
-            if both[lag] + after[leave[b] + least] + after[enter[b] + least] >= 0.0:
+            loss, total = both[lag] + after[leave[b] + least], 0.0
+            loss += after[enter[b] + least]
+            if everyone > 0.0:
+                total = both[n_groups] + after[leave[b] + last] + after[enter[b] + last]
+                loss = pooled_loss(own, everyone, loss, total)
+            if not loss < 0.0:
                 continue
             for g in range(n_groups):
                 plane = np.uint64(g * n_rows)
                 loss = both[g] + after[leave[b] + plane] + after[enter[b] + plane]
+                loss = pooled_loss(own, everyone, loss, total)
                 out[n_found, g] = utilities[g] - loss / group_sizes[g]
             if not judge(out, n_found, utilities, tolerance)[0]:
                 continue
@@ -469,8 +481,8 @@ def pairing_costs(
 @njit
 def promising_pairs(
     X, shift, norms, weights, groups, labels, members, counts, mass, mean_norms,
-    mean_dots, products, move_costs, utilities, group_sizes, tolerance, examples,
-    targets, costs, saved, order, limit, places,
+    mean_dots, products, move_costs, own, everyone, utilities, group_sizes, tolerance,
+    examples, targets, costs, saved, order, limit, places,
 ):  # fmt: skip
     """Search the pairs that may cost less than limit in total.
 
@@ -518,6 +530,7 @@ def promising_pairs(
             if loss[n_groups] >= limit:
                 continue
             for g in range(n_groups):
+                loss[g] = pooled_loss(own, everyone, loss[g], loss[n_groups])
                 out[n_found, g] = utilities[g] - loss[g] / group_sizes[g]
             is_admitted, is_harmless = judge(out, n_found, utilities, tolerance)
             if not is_admitted:

@@ -26,7 +26,8 @@ def nearest(
 
 
 def group_means(problem: Problem, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the weighted mean of values, one per row, in each group."""
+    """Return the weighted mean of values, one per row, in each group, pooled."""
     sums = np.bincount(problem.groups, problem.weights * values, problem.n_groups)
-    means: NDArray[np.float64] = sums / problem.group_sizes
+    pooled = problem.pooling.mix(np.asarray(sums, np.float64))
+    means: NDArray[np.float64] = pooled / problem.group_sizes
     return means

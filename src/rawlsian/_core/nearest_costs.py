@@ -169,7 +169,7 @@ class NearestCosts(GroupCosts):
         _summarise_means(counts, sums, squares, is_moved, mass, mean_norms)
         nearest_kernels.nearest_utilities(
             problem.X, problem.shift, problem.norms, problem.weights, problem.groups,
-            sums, mass, mean_norms, is_moved, self._squared, problem.group_sizes,
+            sums, mass, mean_norms, is_moved, self._squared, problem.people,
             problem.max_distance, utilities,
         )  # fmt: skip
         return utilities
@@ -186,8 +186,8 @@ class NearestCosts(GroupCosts):
 
         def search(start: int, stop: int) -> Block:
             pairs, after = nearest_pairs.pair_moves(
-                *state, utilities, problem.group_sizes, problem.tolerance, examples,
-                targets, start, stop,
+                *state, *problem.pooling[1:], utilities, problem.group_sizes,
+                problem.tolerance, examples, targets, start, stop,
             )  # fmt: skip
             return pairs, after
 
@@ -200,7 +200,9 @@ class NearestCosts(GroupCosts):
 
         A scan by plain costs lists the pairs that may be, and these are evaluated.
         """
-        problem, lag = self.problem, int(np.argmin(self.utilities))
+        problem = self.problem
+        utilities = problem.pooled_means(self.utilities)
+        lag = int(np.argmin(utilities))
         near = self._boundary_of_pairs()
         state = self._state_of_pairs(near)
         less, has_room = nearest_pairs.difference_together(
@@ -213,6 +215,7 @@ class NearestCosts(GroupCosts):
             order, problem.weights, self.labels, self._mass, self._mean_norms,
             self._mean_products, self._squared, self.counts, self._mean_dots,
             self._cell_products, self._plain, self._savings_by_half(less), lag,
+            *problem.pooling[1:],
         )  # fmt: skip
         numbers = np.full((problem.n_samples, self.n_clusters), -1)
         numbers[examples, targets] = np.arange(len(examples))
@@ -224,12 +227,13 @@ class NearestCosts(GroupCosts):
                     order[first : min(first + FIRSTS_A_TIME, stop)]
                 )
                 pairs = nearest_pairs.promising_pairs(
-                    self.members, self._mass, self._mean_norms, self.counts, lag, order,
-                    *in_order, has_room, numbers, lowered, dots, first,
+                    self.members, self._mass, self._mean_norms, self.counts, lag,
+                    *problem.pooling[1:], order, *in_order, has_room, numbers, lowered,
+                    dots, first,
                 )  # fmt: skip
                 pairs, after, lowered = nearest_pairs.listed_pairs(
-                    *state, self.utilities, problem.group_sizes, problem.tolerance,
-                    examples, targets, pairs, lowered,
+                    *state, *problem.pooling[1:], utilities, problem.group_sizes,
+                    problem.tolerance, examples, targets, pairs, lowered,
                 )  # fmt: skip
                 blocks.append((pairs, after))
             return in_order_of_pairs(blocks)
@@ -326,7 +330,7 @@ class NearestCosts(GroupCosts):
         """Update the costs of cells after sums or means changed."""
         nearest_kernels.summarise_cells(
             self._label_sums, self._mass, self._mean_norms, self.counts, self._sums,
-            self._squares, self.problem.group_sizes, self.problem.max_distance,
+            self._squares, self.problem.people, self.problem.max_distance,
             self._is_changed, self._mean_dots, self.costs, self.utilities,
         )  # fmt: skip
 

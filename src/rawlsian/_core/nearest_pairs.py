@@ -200,12 +200,20 @@ def is_admitted(proposed, j, utilities, tolerance):
     return is_higher
 
 
+@inlined
+def pool_losses(own, everyone, loss):
+    """Pool the losses of groups; the loss of all groups comes last.  OUT: loss."""
+    if everyone > 0.0:
+        for g in range(loss.shape[0] - 1):
+            loss[g] = own * loss[g] + everyone * loss[-1]
+
+
 @njit
 def pair_moves(
     X, shift, weights, groups, labels, members, mass, mean_norms, mean_products,
     squared, counts, mean_dots, cell_products, plain, shifts, cells, starts, rows,
-    margins, slots, products, slack, utilities, group_sizes, tolerance, examples,
-    targets, start, stop,
+    margins, slots, products, slack, own, everyone, utilities, group_sizes,
+    tolerance, examples, targets, start, stop,
 ):  # fmt: skip
     """Search the pairs a < b of the given single moves, for a in start to stop - 1.
 
@@ -236,6 +244,7 @@ def pair_moves(
                 cell_products, plain, shifts, cells, starts, rows, margins, slots,
                 products, slack, clusters, factors, place_of, seen, loss,
             )  # fmt: skip
+            pool_losses(own, everyone, loss)
             for g in range(n_groups):
                 out[n_found, g] = utilities[g] - loss[g] / group_sizes[g]
             if not is_admitted(out, n_found, utilities, tolerance):
@@ -252,8 +261,8 @@ def pair_moves(
 def listed_pairs(
     X, shift, weights, groups, labels, members, mass, mean_norms, mean_products,
     squared, counts, mean_dots, cell_products, plain, shifts, cells, starts, rows,
-    margins, slots, products, slack, utilities, group_sizes, tolerance, examples,
-    targets, pairs, limit,
+    margins, slots, products, slack, own, everyone, utilities, group_sizes,
+    tolerance, examples, targets, pairs, limit,
 ):  # fmt: skip
     """Evaluate these pairs, numbers a n_moves + b, that may cost less than limit.
 
@@ -276,6 +285,7 @@ def listed_pairs(
             plain, shifts, cells, starts, rows, margins, slots, products, slack,
             clusters, factors, place_of, seen, loss,
         )  # fmt: skip
+        pool_losses(own, everyone, loss)
         is_harmless = True
         for g in range(n_groups):
             out[n_found, g] = utilities[g] - loss[g] / group_sizes[g]
@@ -323,11 +333,12 @@ def difference_together(mass, shifts, distances, starts, rows, heaviest):
 @njit
 def sort_by_label(
     order, weights, labels, mass, mean_norms, mean_products, squared, counts, mean_dots,
-    cell_products, plain, halved, lag,
+    cell_products, plain, halved, lag, own, everyone,
 ):  # fmt: skip
     """Return what ``promising_pairs`` reads of rows, in the order of their labels.
 
-    Of two columns, the first is for all groups, the second for the group ``lag``.
+    Of two columns, the first is for all groups, the second for the group ``lag``,
+    pooled: a row counts ``own`` in its group and ``everyone`` in every group.
     Returns ends, where the rows of each label end; weights w; r = |x - m|^2 and
     p = (x - m).m for each cluster; q = (x - m).(S - n m) for its cell; the plain costs
     of entering or leaving it; and those of moving to it, less what rows then save at
@@ -359,6 +370,9 @@ def sort_by_label(
                 g = n_groups if column == 0 else lag
                 single[column, c, s] = plain[c, g, i]
                 moved[column, c, s] = plain[A, g, i] + plain[c, g, i] + halved[c, g, i]
+    if everyone > 0.0:
+        for each in (q, single, moved):
+            each[1] = own * each[1] + everyone * each[0]
     return ends, w, r, p, q, single, moved
 
 
@@ -403,8 +417,8 @@ def fill_scores(
 
 @njit
 def promising_pairs(
-    members, mass, mean_norms, counts, lag, order, ends, w, r, p, q, single, moved,
-    has_room, numbers, limit, first_dots, start,
+    members, mass, mean_norms, counts, lag, own, everyone, order, ends, w, r, p, q,
+    single, moved, has_room, numbers, limit, first_dots, start,
 ):  # fmt: skip
     """List the pairs that may cost less than limit and help group ``lag``.
 
@@ -431,7 +445,9 @@ def promising_pairs(
             for c in range(n_clusters):
                 w_x, sign = -w[s] if c == A else w[s], -1.0 if c == C else 1.0
                 for column in range(2):
-                    n = counts[c, lag] if column == 1 else counts[c].sum()
+                    n = counts[c].sum()
+                    if column == 1:
+                        n = own * counts[c, lag] + everyone * n
                     fill_shared(
                         s, w_x, sign, c, n, mass[c], mean_norms[c], dots, w, r, p,
                         q[column], single[column], shared[column, c], first, last,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import TypeAlias
+from numbers import Integral, Real
+from typing import Literal, TypeAlias
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -11,6 +11,9 @@ from sklearn.utils import check_random_state
 from rawlsian._core.problem import Problem
 
 Seed: TypeAlias = int | np.random.RandomState | np.random.Generator | None
+
+# Strength of pooling: a number of people, or chosen by cross-validation.
+PoolingStrength: TypeAlias = float | Literal["cv"]
 
 
 def random_state_of(seed: Seed) -> np.random.RandomState:
@@ -26,6 +29,17 @@ def check_count(value: object, name: str, least: int = 1) -> None:
     if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < least:
         raise ValueError(
             f"{name} must be a whole number, {least} or more, got {value!r}."
+        )
+
+
+def check_pooling(pooling: object, *, allows_cv: bool = False) -> None:
+    """Raise ValueError unless pooling is a number of people, or "cv" if allowed."""
+    is_cv = allows_cv and isinstance(pooling, str) and pooling == "cv"
+    is_number = isinstance(pooling, Real) and not isinstance(pooling, bool)
+    if not is_cv and not (is_number and float(pooling) >= 0):  # type: ignore[arg-type]
+        also = " or 'cv'" if allows_cv else ""
+        raise ValueError(
+            f"pooling must be a number of people, 0 or more,{also}, got {pooling!r}."
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -17,6 +17,7 @@ from rawlsian._core.checks import (
     check_weights,
     refuse_overflow,
 )
+from rawlsian._core.pooling import NO_POOLING, Pooling
 from rawlsian._rows.groups import encode_groups
 from rawlsian._support.threads import run_in_chunks
 
@@ -49,9 +50,11 @@ class Problem:
     weights : ndarray of shape (n_samples,)
         How many people each example stands for.
     group_sizes : ndarray of shape (n_groups,)
-        Sum of the weights of each group.
+        Sum of the weights of each group; with pooling, of all who count in it.
     shares : ndarray of shape (n_groups,)
         ``group_sizes`` as shares of the whole.
+    people : ndarray of shape (n_groups,)
+        Sum of the weights of each group, whatever the pooling.
     max_distance : float
         The paper's delta: utility is ``max_distance`` less the squared distance.
     shift : ndarray of shape (n_features,)
@@ -67,6 +70,8 @@ class Problem:
         A utility has risen or fallen when it changes by more than this.
     utility : {"assigned", "nearest"}
         The mean that serves an example: that of its cluster, or the nearest.
+    pooling : Pooling
+        How much each person counts in the own group, and in every group.
     """
 
     X: NDArray[np.float64]
@@ -75,6 +80,7 @@ class Problem:
     weights: NDArray[np.float64]
     group_sizes: NDArray[np.float64]
     shares: NDArray[np.float64]
+    people: NDArray[np.float64]
     max_distance: float
     shift: NDArray[np.float64]
     norms: NDArray[np.float64]
@@ -82,6 +88,7 @@ class Problem:
     variance: float
     tolerance: float
     utility: Utility = "assigned"
+    pooling: Pooling = NO_POOLING
 
     @classmethod
     def from_arrays(
@@ -150,6 +157,7 @@ class Problem:
             weights=weights,
             group_sizes=group_sizes,
             shares=group_sizes / group_sizes.sum(),
+            people=group_sizes,
             max_distance=delta,
             shift=shift,
             norms=norms,
@@ -158,6 +166,23 @@ class Problem:
             tolerance=RELATIVE_TOLERANCE * float(variance.sum()),
             utility=utility,
         )
+
+    def pooled(self, strength: float) -> Problem:
+        """Return the problem with pooling of this strength; 0 takes pooling away."""
+        pooling = Pooling.of(strength, self.people)
+        group_sizes = pooling.mix(self.people)
+        return replace(
+            self, pooling=pooling, group_sizes=group_sizes,
+            shares=group_sizes / group_sizes.sum(),
+        )  # fmt: skip
+
+    def pooled_means(self, means: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the pooled means of the groups' own means."""
+        return self.pooling.means(means, self.people)
+
+    def pull(self, group_weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return how much a person of each group weighs if the groups weigh this."""
+        return self.pooling.mix(group_weights / self.group_sizes)
 
     @property
     def n_samples(self) -> int:

@@ -28,7 +28,10 @@ BootstrapSeed = int | np.random.Generator | None
 
 
 class Clusters(NamedTuple):
-    """Clusters of all rows; ``group_weights`` is None if centers are means."""
+    """Clusters of all rows; ``group_weights`` is None if centers are means.
+
+    ``costs`` are the mean costs of the groups' own people, whatever the pooling.
+    """
 
     labels: Any
     centers: NDArray[np.float64]
@@ -122,6 +125,11 @@ class Engine(ABC):
 
     @property
     @abstractmethod
+    def sampled(self) -> Problem:
+        """Problem with all rows in memory, else with the sample that was drawn."""
+
+    @property
+    @abstractmethod
     def utility(self) -> Utility:
         """The mean that serves an example: that of its cluster, or the nearest."""
 
@@ -129,6 +137,10 @@ class Engine(ABC):
     @abstractmethod
     def n_passes(self) -> int | None:
         """Number of passes so far; None in memory."""
+
+    @abstractmethod
+    def pool(self, strength: float) -> None:
+        """Pool the costs of the groups from now on; see ``Pooling``."""
 
     @abstractmethod
     def to_search(self, n_clusters: int, rng: np.random.RandomState) -> Problem:

@@ -25,7 +25,7 @@ def free_centers(problem: Problem, found: Solutions, is_interrupted: bool) -> Cl
     centers = found.centers[0] + problem.shift
     labels, distances = nearest(problem.X, centers)
     return Clusters(
-        labels, centers, group_means(problem, distances),
+        labels, centers, group_means(problem.pooled(0), distances),
         inertia=float(problem.weights @ distances), n_iter=int(found.n_iter[0]),
         group_weights=found.group_weights[0], stop_reason=search_end(is_interrupted),
     )  # fmt: skip
@@ -68,7 +68,7 @@ def walked_means(runs: FairRuns, found: Solutions, is_interrupted: bool) -> Clus
             labels = improved(runs, [labels], n_clusters, [0.0])[0]
     except KeyboardInterrupt:
         is_interrupted = True
-    end = Assignment(problem, labels)
+    end = Assignment(problem.pooled(0), labels)
     return Clusters(
         labels, end.centers, -end.utilities, inertia=float(end.costs.sum()),
         n_iter=int(found.n_iter[0]), group_weights=None,

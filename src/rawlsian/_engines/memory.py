@@ -114,6 +114,11 @@ class InMemoryEngine(Engine):
         return self._problem
 
     @property
+    def sampled(self) -> Problem:
+        """The problem."""
+        return self._problem
+
+    @property
     def utility(self) -> Utility:
         """The utility of the problem."""
         return self._problem.utility
@@ -122,6 +127,10 @@ class InMemoryEngine(Engine):
     def n_passes(self) -> None:
         """None: rows in memory are not read in passes."""
         return None
+
+    def pool(self, strength: float) -> None:
+        """Pool the costs of the groups."""
+        self._problem = self._problem.pooled(strength)
 
     def to_search(self, n_clusters: int, rng: np.random.RandomState) -> Problem:
         """Return the problem without max_distance: its rounding must not decide."""
@@ -142,7 +151,8 @@ class InMemoryEngine(Engine):
 
     def nearest_costs(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the mean cost of each group with its nearest centers."""
-        return group_means(self.problem, nearest(self.problem.X, centers)[1])
+        own = self.problem.pooled(0)
+        return group_means(own, nearest(own.X, centers)[1])
 
     def training_rows(
         self, y: Any, n_clusters: int, random_state: Seed, takes_weights: bool

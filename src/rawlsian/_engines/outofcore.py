@@ -135,6 +135,11 @@ class OutOfCoreEngine(Engine):
         raise needs_memory(self.large.blocks, "a bound", NO_BOUND)
 
     @property
+    def sampled(self) -> Problem:
+        """The problem of the sample that was drawn."""
+        return self.sample.problem
+
+    @property
     def utility(self) -> Utility:
         """The utility of an audit."""
         return self._utility
@@ -149,6 +154,13 @@ class OutOfCoreEngine(Engine):
         """The sample that was drawn."""
         assert self._sample is not None, "no sample was drawn yet"
         return self._sample
+
+    def pool(self, strength: float) -> None:
+        """Pool the costs of the groups, also in a sample that was drawn."""
+        self.large.pool(strength)
+        if self._sample is not None:
+            problem = self._sample.problem.pooled(strength)
+            self._sample = self._sample._replace(problem=problem)
 
     def to_search(self, n_clusters: int, rng: np.random.RandomState) -> Problem:
         """Draw a sample, and return the part of it to search."""
@@ -186,7 +198,7 @@ class OutOfCoreEngine(Engine):
         end = walk(large, start, sample, steps_of(Batch()), max_iter)
         means = end.at.means
         return Clusters(
-            large.join(end.at.labels), means.centers, means.costs,
+            large.join(end.at.labels), means.centers, means.own_costs,
             inertia=float(means.cluster_costs.sum()), n_iter=int(found.n_iter[0]),
             group_weights=None, stop_reason=_end_of_walk(end, is_interrupted),
         )  # fmt: skip

@@ -22,7 +22,7 @@ from rawlsian._core.parameters import (
     check_count,
     random_state_of,
 )
-from rawlsian._core.problem import MaxDistance
+from rawlsian._core.problem import MaxDistance, Problem
 from rawlsian._engines.engine import Clusters, Engine
 from rawlsian._engines.opening import open_new
 from rawlsian._estimators.gap import forget_gap
@@ -92,6 +92,7 @@ class CentersEstimator(
         rng = random_state_of(self.random_state)
         searched = engine.to_search(self.n_clusters, rng)
         forget_gap(self)
+        searched = self._pooled(engine, searched, rng)
         found = self._search(engine, FairRuns(searched, self.max_iter), rng)
         self._set_fitted(engine, found)
         return self
@@ -112,6 +113,12 @@ class CentersEstimator(
     @abstractmethod
     def _open(self, X: Any, sensitive_features: Any, sample_weight: Any) -> Engine:
         """Check X, groups and weights, and return their engine."""
+
+    def _pooled(
+        self, engine: Engine, searched: Problem, rng: np.random.RandomState
+    ) -> Problem:
+        """Return the problem to search, pooled if the estimator pools."""
+        return searched
 
     @abstractmethod
     def _search(

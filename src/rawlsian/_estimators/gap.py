@@ -34,7 +34,13 @@ def check_which_bound(bound: object) -> None:
 
 def forget_gap(estimator: Any) -> None:
     """Delete attributes of an earlier fit that this one may not set."""
-    for name in ("bound_", "gap_closed_", "proved_gap_", "group_weights_"):
+    for name in (
+        "bound_",
+        "gap_closed_",
+        "proved_gap_",
+        "group_weights_",
+        "pooling_cv_",
+    ):
         if hasattr(estimator, name):
             delattr(estimator, name)
 

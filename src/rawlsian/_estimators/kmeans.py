@@ -7,8 +7,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rawlsian._core.parameters import Seed, check_count
-from rawlsian._core.problem import MaxDistance
+from rawlsian._core.parameters import PoolingStrength, Seed, check_count, check_pooling
+from rawlsian._core.problem import MaxDistance, Problem
 from rawlsian._engines.engine import Clusters, Engine
 from rawlsian._engines.opening import open_to_fit
 from rawlsian._estimators.centers import CentersEstimator
@@ -19,6 +19,7 @@ from rawlsian._estimators.gap import (
     set_gap,
     utilitarian_cost,
 )
+from rawlsian._estimators.pooling_cv import choose_strength
 from rawlsian._outofcore.problem import MAX_PASSES
 from rawlsian._search.crossing import N_INIT, Callback, enough_crossings, search
 from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns, Solutions
@@ -51,6 +52,13 @@ class RawlsianKMeans(CentersEstimator):
     n_crossings : int, default=None
         Number of runs that start from centers of earlier ones; ``None`` means 100
         and 12 times the square of the number of clusters, at most 10,000.
+    pooling : float or "cv", default=0.0
+        Mix each group's cost with everyone's: the cost of a group of n people becomes
+        ``n / (n + pooling)`` of its own mean cost and for the rest everyone's. A group
+        of few people has a cost that is mostly noise, and centers fitted to noise serve
+        new people worse. 0 is no pooling; infinity is k-means. "cv" chooses the
+        strength with which the worst-off group is expected to be served best among
+        people who are left out of the fit; that takes about eight times as long.
     max_distance : "auto" or float, default="auto"
         Utility is this less the mean squared distance; it changes nothing else.
     bound : "group", "proved" or None, default=None
@@ -77,12 +85,19 @@ class RawlsianKMeans(CentersEstimator):
         Names of the groups, sorted.
     group_costs_, group_utilities_ : ndarray of shape (n_groups,)
         Mean squared distance of each group to the centers of its examples' clusters,
-        and ``max_distance`` less that.
+        and ``max_distance`` less that, whatever the pooling.
+    pooled_costs_ : ndarray of shape (n_groups,)
+        ``group_costs_``, pooled: the largest of these is what the search minimises.
+    pooling_ : float
+        The strength of pooling.
+    pooling_cv_ : PoolingChoice
+        With ``pooling="cv"``: the held-out costs with every strength tried.
     group_weights_ : ndarray of shape (n_groups,)
         With free centers only. Lambda: how much each group weighs in the centers; it
         sums to 1. A group whose cost is below the largest has next to no weight.
     bound_ : Bound
-        With a bound: the bound; ``bound_.is_proved`` is True if it is proved.
+        With a bound: the bound; ``bound_.is_proved`` is True if it is proved. With
+        pooling, it bounds the largest of ``pooled_costs_``, and so do the next two.
     gap_closed_ : float
         With a bound: the gain in the lowest group utility over the start, relative to
         the gain at the bound. The start is the best plain k-means found; after a very
@@ -154,6 +169,7 @@ class RawlsianKMeans(CentersEstimator):
         centers: Literal["free", "mean"] = "free",
         n_init: int = N_INIT,
         n_crossings: int | None = None,
+        pooling: PoolingStrength = 0.0,
         max_distance: MaxDistance = "auto",
         bound: WhichBound = None,
         max_iter: int = MAX_ITER,
@@ -165,6 +181,7 @@ class RawlsianKMeans(CentersEstimator):
         self.centers = centers
         self.n_init = n_init
         self.n_crossings = n_crossings
+        self.pooling = pooling
         self.max_distance = max_distance
         self.bound = bound
         self.max_iter = max_iter
@@ -180,6 +197,20 @@ class RawlsianKMeans(CentersEstimator):
             max_distance=self.max_distance, max_passes=self.max_passes,
             callback=self.callback,
         )  # fmt: skip
+
+    def _pooled(
+        self, engine: Engine, searched: Problem, rng: np.random.RandomState
+    ) -> Problem:
+        if self.pooling == "cv":
+            self.pooling_ = choose_strength(self, searched, self.n_clusters, rng)
+        else:
+            self.pooling_ = float(self.pooling)
+        engine.pool(self.pooling_)
+        return searched.pooled(self.pooling_)
+
+    def _set_fitted(self, engine: Engine, found: Clusters) -> None:
+        super()._set_fitted(engine, found)
+        self.pooled_costs_ = engine.known.pooled_means(found.costs)
 
     def _search(
         self, engine: Engine, runs: FairRuns, rng: np.random.RandomState
@@ -213,7 +244,7 @@ class RawlsianKMeans(CentersEstimator):
     ) -> None:  # fmt: skip
         """Set `bound_`, `gap_closed_` and `proved_gap_`."""
         start = utilitarian_cost(runs, self.n_clusters, rng)
-        cost = float(found.costs.max())
+        cost = float(engine.problem.pooled_means(found.costs).max())
         set_gap(
             self, engine.problem, found.centers, cost, start, rng, group_weights=lam
         )
@@ -225,4 +256,5 @@ class RawlsianKMeans(CentersEstimator):
         if self.centers not in ("free", "mean"):
             raise ValueError(f"centers must be 'free' or 'mean', got {self.centers!r}.")
         check_count(self.max_passes, "max_passes", least=LEAST_PASSES)
+        check_pooling(self.pooling, allows_cv=True)
         check_which_bound(self.bound)

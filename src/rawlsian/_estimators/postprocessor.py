@@ -21,9 +21,11 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from rawlsian._core.checks import check_utility, warn_of_y
 from rawlsian._core.parameters import (
+    PoolingStrength,
     Seed,
     check_callback,
     check_max_iter,
+    check_pooling,
     random_state_of,
 )
 from rawlsian._core.problem import MaxDistance, Problem, Utility
@@ -37,6 +39,7 @@ from rawlsian._estimators.gap import (
     optional_bound,
     set_gap,
 )
+from rawlsian._estimators.pooling_cv import choose_strength
 from rawlsian._outofcore.problem import MAX_PASSES
 from rawlsian._outofcore.walk import LEAST_PASSES, LargeTrajectory
 from rawlsian._rows.blocks import Blocks
@@ -79,6 +82,10 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         new examples by the same rule. "assigned": examples stay in the clusters that
         the operator put them in, nearest or not; there is no ``predict``. Data out of
         core needs "assigned".
+    pooling : float or "cv", default=0.0
+        Decide by pooled utilities, as in ``RawlsianKMeans``: the noise of small groups
+        decides less. "cv" chooses the strength by the cost of people left out of fits
+        with free centers.
     max_distance : "auto" or float, default="auto"
         The utility of a perfect fit. "auto" is the squared diagonal of the bounding
         box of X; with ``UnitDistanceEncoder`` pass its ``max_distance_``. It shifts
@@ -113,7 +120,11 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     groups_ : ndarray of shape (n_groups,)
         Names of the groups, sorted.
     group_utilities_ : ndarray of shape (n_groups,)
-        Mean utility of each group, in the order of ``groups_``.
+        Mean utility of each group, in the order of ``groups_``, whatever the pooling.
+    pooling_ : float
+        The strength of pooling.
+    pooling_cv_ : PoolingChoice
+        With ``pooling="cv"``: the held-out costs with every strength tried.
     utilitarian_labels_ : ndarray of shape (n_samples,)
         The labels that the estimator found, from which the traversal started. They are
         renumbered if the estimator left a cluster empty.
@@ -180,6 +191,7 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         *,
         operator: str | Operator = "rawls",
         utility: Utility = "nearest",
+        pooling: PoolingStrength = 0.0,
         max_distance: MaxDistance = "auto",
         bound: WhichBound = None,
         max_iter: int | None = None,
@@ -191,6 +203,7 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         self.estimator = estimator
         self.operator = operator
         self.utility = utility
+        self.pooling = pooling
         self.max_distance = max_distance
         self.bound = bound
         self.max_iter = max_iter
@@ -231,6 +244,7 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         """
         operator = get_operator(self.operator)
         check_utility(self.utility)
+        check_pooling(self.pooling, allows_cv=True)
         check_which_bound(self.bound)
         check_max_iter(self.max_iter)
         check_callback(self.callback)
@@ -249,12 +263,24 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
             max_passes=self.max_passes, callback=self.callback,
         )  # fmt: skip
         self.estimator_ = self._fitted_estimator(engine, y)
+        self.pooling_ = self._strength(engine.sampled)
+        engine.pool(self.pooling_)
         self._set_fitted(
             engine.walk_from(self.estimator_, self.prefit, operator, self.max_iter)
         )
         if self.bound is not None and self.stop_reason_ != "interrupted":
             self._set_gap(engine.problem)
         return self
+
+    def _strength(self, problem: Problem) -> float:
+        """Return the strength of pooling, chosen for as many clusters if it is "cv"."""
+        if self.pooling != "cv":
+            return float(self.pooling)
+        labels = getattr(self.estimator_, "labels_", None)
+        if labels is None:
+            labels = self.estimator_.predict(problem.X)
+        rng = random_state_of(self.random_state)
+        return choose_strength(self, problem, len(np.unique(labels)), rng)
 
     def _set_fitted(self, trajectory: Trajectory | LargeTrajectory) -> None:
         """Set the attributes that follow from the trajectory."""
@@ -299,9 +325,9 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _set_gap(self, problem: Problem) -> None:
         """Set `bound_`, `gap_closed_` and `proved_gap_`, unless interrupted."""
+        costs = problem.max_distance - self.trajectory_.utilities
         start, cost = (
-            problem.max_distance - float(self.trajectory_.utilities[step].min())
-            for step in (0, -1)
+            float(problem.pooled_means(costs[step]).max()) for step in (0, -1)
         )
         rng = random_state_of(self.random_state)
         with optional_bound():

@@ -8,7 +8,7 @@ from typing import Any, overload
 from numpy.typing import ArrayLike
 
 from rawlsian._core.checks import check_utility
-from rawlsian._core.parameters import check_callback, check_max_iter
+from rawlsian._core.parameters import check_callback, check_max_iter, check_pooling
 from rawlsian._core.problem import MaxDistance, Utility
 from rawlsian._engines.opening import open_rows
 from rawlsian._outofcore.problem import MAX_PASSES
@@ -27,6 +27,7 @@ def traverse(
     *,
     operator: str | Operator = ...,
     utility: Utility = ...,
+    pooling: float = ...,
     sample_weight: Any = ...,
     max_distance: MaxDistance = ...,
     max_iter: int | None = ...,
@@ -43,6 +44,7 @@ def traverse(
     *,
     operator: str | Operator = ...,
     utility: Utility = ...,
+    pooling: float = ...,
     sample_weight: Any = ...,
     max_distance: MaxDistance = ...,
     max_iter: int | None = ...,
@@ -58,6 +60,7 @@ def traverse(
     *,
     operator: str | Operator = "R1",
     utility: Utility = "assigned",
+    pooling: float = 0.0,
     sample_weight: Any = None,
     max_distance: MaxDistance = "auto",
     max_iter: int | None = None,
@@ -92,6 +95,10 @@ def traverse(
         everyone counts by the nearest mean, so nobody is held in a cluster that serves
         them worse. It gains more, and the result to use is ``served_labels``, or the
         nearest of ``cluster_centers``. It needs X in memory.
+    pooling : float, default=0.0
+        Decide by pooled utilities: that of a group of n people is ``n / (n + pooling)``
+        of its own and for the rest everyone's. So the noise of small groups decides
+        less. The utilities that the trajectory reports are the groups' own.
     sample_weight : array-like of shape (n_samples,), default=None
         A row of weight w counts as w people who move together.
     max_distance : "auto" or float, default="auto"
@@ -123,6 +130,7 @@ def traverse(
     """
     operator = get_operator(operator)
     check_utility(utility)
+    check_pooling(pooling)
     check_max_iter(max_iter)
     check_callback(callback)
     rows = open_rows(X)
@@ -131,4 +139,5 @@ def traverse(
         sensitive_features, sample_weight=sample_weight, max_distance=max_distance,
         utility=utility, max_passes=max_passes, callback=callback,
     )  # fmt: skip
+    engine.pool(float(pooling))
     return engine.walk(labels, operator, max_iter)

@@ -49,7 +49,7 @@ def figures_of(
         )
     measured = rounded(spread.sums)
     _, cost, squared, first, second = measured.sum(axis=0).T
-    sizes = large.group_sizes
+    sizes = large.people
     mean = cost / sizes
     # Variance of a weighted mean of rows drawn with replacement.
     variances = np.maximum(second - 2 * mean * first + mean**2 * squared, 0) / sizes**2

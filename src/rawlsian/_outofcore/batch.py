@@ -39,7 +39,8 @@ def next_batch(
     tolerance = sample.tolerance * means.group_sizes
     state = (
         lag, means.centers, means.mass, means.members, means.counts, means.excess,
-        tolerance[lag], tolerance.sum(), means.costs[lag] * means.group_sizes[lag],
+        *means.pooling[1:], tolerance[lag], tolerance.sum(),
+        means.costs[lag] * means.group_sizes[lag],
     )  # fmt: skip
     moves, promises = large.place(_promise, [at.labels], *state)
     n_moves, gains = promises.from_the_top(means)
@@ -51,7 +52,7 @@ def next_batch(
         best, sums = None, at.sums
         for batch, change in zip(batches[::-1], changes.parts[::-1], strict=True):
             sums = sums.plus(change)
-            after = Partition(at.labels, sums, shift)
+            after = Partition(at.labels, sums, shift, large.pooling)
             gain = at.largest - after.largest
             if after.means.is_whole and gain > least:
                 best, least = (batch, after), gain
@@ -125,12 +126,12 @@ def _promise(
 ) -> tuple[_Moves, Promises]:
     moves = _Moves(np.empty(len(X), np.int32), np.empty(len(X), np.int16))
     block_sums.best_moves(X, groups, weights, labels, *state, N_BINS, *moves)
-    _, means, mass, _, counts, excess, *_ = state
+    _, means, mass, _, counts, excess, own, everyone, *_ = state
     n_bins, n_groups = 2 * N_BINS, counts.shape[1]
     promises = Promises(np.zeros(n_bins, np.int64), np.zeros((2, n_bins, n_groups)))
     block_sums.add_promises(
-        X, groups, weights, labels, *moves, means, mass, counts, excess,
-        promises.n_moves, promises.costs,
+        X, groups, weights, labels, *moves, means, mass, counts, excess, own,
+        everyone, promises.n_moves, promises.costs,
     )  # fmt: skip
     return moves, promises
 

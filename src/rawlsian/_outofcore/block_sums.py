@@ -208,17 +208,17 @@ def add_spread(X, groups, weights, labels, centers, spread):
 
 
 @njit
-def entry_costs(w, mass, count, norm, product, is_own):
+def entry_costs(w, mass, count, norm, product, share):
     """Return the change of a group's cost, and of everyone's, when a row enters.
 
     With d = x - m, norm = |d|^2 and product = d.(S_g - n_g m); the mean moves by t d,
-    t = w / (N + w). The row may be of that group (is_own). Leaving is entering with
-    weight -w.
+    t = w / (N + w). The row counts with this share in that group. Leaving is entering
+    with weight -w.
     """
     t = w / (mass + w)
     change = t * (count * t * norm - 2.0 * product)
-    if is_own:
-        change += w * (1.0 - t) * (1.0 - t) * norm
+    if share > 0.0:
+        change += share * (w * (1.0 - t) * (1.0 - t) * norm)
     return change, w * mass / (mass + w) * norm
 
 
@@ -234,12 +234,13 @@ def log2_bin(value, n_bins, first):
 
 @njit
 def best_moves(
-    X, groups, weights, labels, lag, means, mass, members, counts, excess, least_gain,
-    least_loss, most_gain, n_bins, targets, bins,
+    X, groups, weights, labels, lag, means, mass, members, counts, excess, own,
+    everyone, least_gain, least_loss, most_gain, n_bins, targets, bins,
 ):  # fmt: skip
     """Find the move of each row with the highest exchange rate for group lag.
 
     The rate is the gain of lag divided by the loss of the others. Excess: S_g - n_g m.
+    A row counts ``own`` in its group and ``everyone`` in every group.
     OUT: targets; bins, the bin of the rate, where a rate of 1 is in bin n_bins / 2. If
     nobody loses, the bin of the gain in the n_bins above these, where most_gain is in
     the last. -1 if no move helps lag.
@@ -263,19 +264,20 @@ def best_moves(
                     product[r] += difference * pull
         for r in range(n_rows):
             i = start + r
-            a, w, is_own = labels[i], weight_of(weights, i), groups[i] == lag
+            a, w = labels[i], weight_of(weights, i)
+            share = everyone + (own if groups[i] == lag else 0.0)
             targets[i], bins[i] = a, -1
             if not w > 0.0 or members[a] < 2:
                 continue
             leave, leave_all = entry_costs(
-                -w, mass[a], counts[a, lag], norms[a, r], products[a, r], is_own
+                -w, mass[a], counts[a, lag], norms[a, r], products[a, r], share
             )
             best_rate = best_gain = 0.0
             for c in range(n_clusters):
                 if c == a:
                     continue
                 enter, enter_all = entry_costs(
-                    w, mass[c], counts[c, lag], norms[c, r], products[c, r], is_own
+                    w, mass[c], counts[c, lag], norms[c, r], products[c, r], share
                 )
                 gain = -(enter + leave)
                 if not gain > least_gain:
@@ -293,8 +295,8 @@ def best_moves(
 
 @njit
 def add_promises(
-    X, groups, weights, labels, targets, bins, means, mass, counts, excess,
-    n_moves, promised,
+    X, groups, weights, labels, targets, bins, means, mass, counts, excess, own,
+    everyone, n_moves, promised,
 ):  # fmt: skip
     """Add up the costs of moves for each group, by the bin of their rate.
 
@@ -306,7 +308,7 @@ def add_promises(
             continue
         n_moves[b] += 1
         for g in range(counts.shape[1]):
-            change, is_own = 0.0, groups[i] == g
+            change, share = 0.0, everyone + (own if groups[i] == g else 0.0)
             for c, weight in ((labels[i], -w), (targets[i], w)):
                 norm = product = 0.0
                 for j in range(X.shape[1]):
@@ -314,7 +316,7 @@ def add_promises(
                     norm += difference * difference
                     product += difference * excess[c, g, j]
                 change += entry_costs(
-                    weight, mass[c], counts[c, g], norm, product, is_own
+                    weight, mass[c], counts[c, g], norm, product, share
                 )[0]
             promised[0, b, g], promised[1, b, g] = add(
                 promised[0, b, g], promised[1, b, g], change

@@ -29,7 +29,7 @@ MAX_REFINING = 30
 
 @dataclass(frozen=True, eq=False)
 class FreeEnd:
-    """Centers for all rows, mean group costs, inertia and lambda."""
+    """Centers for all rows, mean costs of groups (not pooled), inertia and lambda."""
 
     centers: NDArray[np.float64]
     costs: NDArray[np.float64]
@@ -43,7 +43,7 @@ def refined(
 ) -> Solutions:
     """Run Fair-Lloyd on the whole sample from solutions of a part of it; best first."""
     some = found.take(list(range(min(N_REFINED, len(found.centers)))))
-    if searched is sample:
+    if searched.n_samples == sample.n_samples:
         return some
     if is_interrupted:  # skip the refinement
         shift = searched.shift - sample.shift
@@ -64,6 +64,7 @@ def finish_free(
     shift = sample.shift
     centers, lam = found.centers[0] + shift, found.group_weights[0]
     sums = large.assign(Rule.nearest(centers), shift)
+    costs = large.pooled_means(sums.mean_costs)
     stop_reason: SearchEnd = "interrupted" if is_interrupted else "max_passes"
     n_compared = 1 if is_interrupted else min(N_COMPARED, len(found.centers))
     try:
@@ -72,15 +73,18 @@ def finish_free(
                 break
             others = found.centers[place] + shift
             theirs = large.assign(Rule.nearest(others), shift)
-            if is_better(theirs.mean_costs, sums.mean_costs):
-                centers, lam, sums = others, found.group_weights[place], theirs
-        large.largest_cost = float(sums.mean_costs.max())
+            after = large.pooled_means(theirs.mean_costs)
+            if is_better(after, costs):
+                centers, lam = others, found.group_weights[place]
+                sums, costs = theirs, after
+        large.largest_cost = float(costs.max())
         while large.passes_left >= 2 and not is_interrupted:
-            moved, weights = _fair_centers(large.group_sizes, sums, centers - shift)
-            after = large.assign(Rule.nearest(moved + shift), shift)
-            gain = large.largest_cost - float(after.mean_costs.max())
-            if is_better(after.mean_costs, sums.mean_costs):
-                centers, lam, sums = moved + shift, weights, after
+            moved, weights = _fair_centers(large, sums, centers - shift)
+            theirs = large.assign(Rule.nearest(moved + shift), shift)
+            after = large.pooled_means(theirs.mean_costs)
+            gain = large.largest_cost - float(after.max())
+            if is_better(after, costs):
+                centers, lam, sums, costs = moved + shift, weights, theirs, after
             if gain < LEAST_GAIN * large.largest_cost:
                 stop_reason = "completed"
                 break
@@ -92,12 +96,13 @@ def finish_free(
 
 
 def _fair_centers(
-    group_sizes: NDArray[np.float64], sums: Sums, centers: NDArray[np.float64]
+    large: OutOfCoreProblem, sums: Sums, centers: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return leximin-best centers for the partition of these sums, and lambda."""
-    counts = rounded(sums.counts).T
-    totals = rounded(sums.sums).transpose(1, 0, 2)
-    squares = rounded(sums.squares).T
-    moved = leximin_of_sums(group_sizes, counts, totals, squares, centers)
-    lam = fair_weights_of_sums(group_sizes, counts, totals, squares.sum(axis=1))
+    mix, sizes = large.pooling.mix, large.group_sizes
+    counts = mix(rounded(sums.counts).T)
+    totals = mix(rounded(sums.sums).transpose(1, 0, 2))
+    squares = mix(rounded(sums.squares).T)
+    moved = leximin_of_sums(sizes, counts, totals, squares, centers)
+    lam = fair_weights_of_sums(sizes, counts, totals, squares.sum(axis=1))
     return moved, lam

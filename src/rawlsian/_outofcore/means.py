@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from rawlsian._core.pooling import Pooling
 from rawlsian._core.problem import Problem
 from rawlsian._outofcore import block_sums
 from rawlsian._outofcore.placing import Rule, Sums, assigned, rounded, sums_of
@@ -19,26 +20,35 @@ RENEWALS = 4
 
 
 class Means:
-    """Means, costs and counts of a partition, computed from its sums."""
+    """Means, costs and counts of a partition, computed from its sums.
 
-    def __init__(self, sums: Sums, shift: NDArray[np.float64]) -> None:
-        self.counts = rounded(sums.counts)
+    Counts and costs by group are pooled, ``own_costs`` are not.
+    """
+
+    def __init__(
+        self, sums: Sums, shift: NDArray[np.float64], pooling: Pooling
+    ) -> None:
+        self.pooling = pooling
         self.members = sums.members.sum(axis=1)
-        totals = rounded(sums.sums)
-        self.mass = self.counts.sum(axis=1)
+        counts, totals = rounded(sums.counts), rounded(sums.sums)
+        self.mass = counts.sum(axis=1)
         with np.errstate(invalid="ignore"):  # an empty cluster has no mean
             means = totals.sum(axis=1) / self.mass[:, None]
         self.centers = means + shift
-        self.excess = totals - self.counts[:, :, None] * means[:, None]
+        excess = totals - counts[:, :, None] * means[:, None]
         dots = np.einsum("cj,cgj->cg", means, totals)
         norms = (means**2).sum(axis=1)[:, None]
-        costs = rounded(sums.squares) - 2 * dots + self.counts * norms
-        self.cluster_costs = np.maximum(costs, 0.0)  # rounding can leave -1e-17
+        costs = rounded(sums.squares) - 2 * dots + counts * norms
+        costs = np.maximum(costs, 0.0)  # rounding can leave -1e-17
+        self.own_costs = costs.sum(axis=0) / counts.sum(axis=0)
+        self.counts, self.excess, self.cluster_costs = (
+            pooling.mix(each, axis=1) for each in (counts, excess, costs)
+        )
         self.group_sizes = self.counts.sum(axis=0)
 
     @property
     def costs(self) -> NDArray[np.float64]:
-        """Mean cost of each group."""
+        """Mean cost of each group, pooled."""
         costs: NDArray[np.float64] = self.cluster_costs.sum(axis=0) / self.group_sizes
         return costs
 
@@ -54,9 +64,11 @@ class Means:
         moves the mean by (x - m) / N_c, which changes the cost of the others by
         -2 (x - m).q, where q = sum_g a_g (S_g - n_g m) / N_c. The sum of both is
         a_g |x - m - q / a_g|^2 - |q|^2 / a_g: a squared distance and an offset.
+        With pooling, a_g is the sum over all groups in which the row counts.
         """
         a = group_weights / self.group_sizes
         q = np.einsum("g,cgj->cj", a, self.excess) / self.mass[:, None]
+        a = self.pooling.mix(a)
         centers = self.centers + q / a[:, None, None]
         return Rule(centers, -(q**2).sum(axis=1) / a[:, None] ** 2)
 
@@ -64,14 +76,20 @@ class Means:
 class Partition:
     """Labels of all rows, their sums and means."""
 
-    def __init__(self, labels: Column, sums: Sums, shift: NDArray[np.float64]) -> None:
+    def __init__(
+        self,
+        labels: Column,
+        sums: Sums,
+        shift: NDArray[np.float64],
+        pooling: Pooling,
+    ) -> None:
         self.labels = labels
         self.sums = sums
-        self.means = Means(sums, shift)
+        self.means = Means(sums, shift, pooling)
 
     @property
     def largest(self) -> float:
-        """The largest mean cost of a group."""
+        """The largest mean cost of a group, pooled."""
         return float(self.means.costs.max())
 
 
@@ -80,7 +98,7 @@ def by_rule(
 ) -> Partition:
     """Place all rows by a rule: one pass."""
     labels, sums = large.place(assigned, [], rule, shift, large.n_groups)
-    return Partition(labels, sums, shift)
+    return Partition(labels, sums, shift, large.pooling)
 
 
 def by_labels(
@@ -88,7 +106,7 @@ def by_labels(
 ) -> Partition:
     """Add up the clusters of checked labels: one pass."""
     sums = large.add_up(sums_of, [labels], n_clusters, shift, large.n_groups)
-    return Partition(labels, sums, shift)
+    return Partition(labels, sums, shift, large.pooling)
 
 
 def rule_of_sample(sample: Problem, labels: NDArray[np.int32]) -> Rule:
@@ -126,4 +144,4 @@ def _means_of_sample(
         sample.X, sample.groups, sample.weights, labels, n_clusters, sample.shift,
         sample.n_groups,
     )  # fmt: skip
-    return Means(sums, sample.shift)
+    return Means(sums, sample.shift, sample.pooling)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rawlsian._core.checks import check_group_sizes, check_max_distance, refuse_overflow
+from rawlsian._core.pooling import NO_POOLING, Pooling
 from rawlsian._core.problem import MaxDistance
 from rawlsian._outofcore.checking import (
     check_summaries,
@@ -75,7 +76,7 @@ class OutOfCoreProblem:
         Number of rows of each block.
     group_names : ndarray of shape (n_groups,)
         The groups, sorted.
-    group_sizes : ndarray of shape (n_groups,)
+    people : ndarray of shape (n_groups,)
         Sum of the weights of each group.
     members : ndarray of shape (n_blocks, n_groups)
         Number of rows with weight, by block and group.
@@ -91,6 +92,8 @@ class OutOfCoreProblem:
         Number of passes so far.
     largest_cost : float
         The largest mean cost of a group in the best clustering so far.
+    pooling : Pooling
+        How much each person counts in the own group, and in every group.
     """
 
     blocks: Blocks
@@ -99,13 +102,14 @@ class OutOfCoreProblem:
     lengths: list[int]
     members: NDArray[np.int64]
     group_names: NDArray[Any]
-    group_sizes: NDArray[np.float64]
+    people: NDArray[np.float64]
     max_distance: float
     middle: NDArray[np.float64]
     max_passes: int
     callback: Callback | None
     n_passes: int = 0
     largest_cost: float = np.nan
+    pooling: Pooling = NO_POOLING
 
     @property
     def n_groups(self) -> int:
@@ -122,6 +126,19 @@ class OutOfCoreProblem:
         """Group sizes as shares of the whole."""
         shares: NDArray[np.float64] = self.group_sizes / self.group_sizes.sum()
         return shares
+
+    @property
+    def group_sizes(self) -> NDArray[np.float64]:
+        """Sum of the weights of all who count in each group; see ``Pooling``."""
+        return self.pooling.mix(self.people)
+
+    def pooled_means(self, means: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the pooled means of the groups' own means."""
+        return self.pooling.means(means, self.people)
+
+    def pool(self, strength: float) -> None:
+        """Pool the costs of the groups from now on."""
+        self.pooling = Pooling.of(strength, self.people)
 
     @classmethod
     def of(
@@ -154,7 +171,7 @@ class OutOfCoreProblem:
             lengths=[each.n_rows for each in summaries],
             members=members.reshape(-1, len(names)),
             group_names=names,
-            group_sizes=rounded(sizes),
+            people=rounded(sizes),
             max_distance=check_max_distance(max_distance, lowest, highest),
             middle=(lowest + highest) / 2,
             max_passes=max_passes,
@@ -174,7 +191,8 @@ class OutOfCoreProblem:
             group_names=np.array([EVERYONE]),
             groups=self.blocks.executor.keep(no_groups, [self.lengths]),
             members=self.members.sum(axis=1, keepdims=True),
-            group_sizes=self.group_sizes.sum(keepdims=True),
+            people=self.people.sum(keepdims=True),
+            pooling=NO_POOLING,
         )
 
     def count_pass(self) -> None:

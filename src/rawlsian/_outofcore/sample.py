@@ -37,16 +37,8 @@ class Sample(NamedTuple):
 
     def to_search(self, n_clusters: int, rng: np.random.RandomState) -> Problem:
         """Return a weighted part of the sample, in which clusters are searched."""
-        problem = self.problem
-        members = np.bincount(problem.groups)
-        ranks = _draw(members, _n_searched(n_clusters, members), rng)
-        rows = _rows_of_ranks(problem.groups, problem.weights, ranks)
-        if len(rows) == problem.n_samples:
-            return problem
-        return _weighted(
-            problem.X[rows], problem.groups[rows], problem.weights[rows],
-            problem.group_sizes,
-        )  # fmt: skip
+        members = np.bincount(self.problem.groups)
+        return balanced_part(self.problem, _n_searched(n_clusters, members), rng)
 
     def labels(self, large: OutOfCoreProblem, labels: Column) -> NDArray[np.int32]:
         """Return the labels of the rows in the sample."""
@@ -78,7 +70,20 @@ def draw_sample(
     X = np.concatenate([each[0] for each in found])
     groups = np.concatenate([each[1] for each in found])
     weights = np.concatenate([each[2] for each in found])
-    return Sample(_weighted(X, groups, weights, large.group_sizes), wanted)
+    return Sample(_weighted(X, groups, weights, large.people), wanted)
+
+
+def balanced_part(problem: Problem, n_rows: int, rng: np.random.RandomState) -> Problem:
+    """Return a weighted part with equally many rows of each group, or all it has."""
+    has_weight = problem.weights > 0
+    members = np.bincount(problem.groups[has_weight], minlength=problem.n_groups)
+    ranks = _draw(members, n_rows, rng)
+    rows = _rows_of_ranks(problem.groups, problem.weights, ranks)
+    if len(rows) == problem.n_samples:
+        return problem
+    return _weighted(
+        problem.X[rows], problem.groups[rows], problem.weights[rows], problem.people
+    )
 
 
 def _n_searched(n_clusters: int, members: NDArray[np.int64]) -> int:
@@ -109,11 +114,11 @@ def _weighted(
     X: NDArray[np.float64],
     groups: NDArray[np.int32],
     weights: NDArray[np.float64],
-    group_sizes: NDArray[np.float64],
+    people: NDArray[np.float64],
 ) -> Problem:
     """Return a problem whose groups have the same total weight as among all rows."""
-    scale = group_sizes / np.bincount(groups, weights)
-    names = np.arange(len(group_sizes))
+    scale = people / np.bincount(groups, weights)
+    names = np.arange(len(people))
     return Problem.of_checked(X, names, groups, weights * scale[groups], 0.0)
 
 

@@ -105,7 +105,7 @@ def walk(
     max_iter: int | None = None,
 ) -> WalkEnd:
     """Walk from a partition until no step helps."""
-    costs, n_moved = [at.means.costs], list[int]()
+    costs, n_moved = [at.means.own_costs], list[int]()
     stop_reason: StopReason = "max_iter"
     large.largest_cost = at.largest
     try:
@@ -119,7 +119,7 @@ def walk(
             n_moved.append(sum(large.blocks.executor.run(_n_different, columns)))
             at = after
             large.largest_cost = at.largest
-            costs.append(at.means.costs)
+            costs.append(at.means.own_costs)
     except KeyboardInterrupt:
         stop_reason = "interrupted"
     return WalkEnd(at, costs, n_moved, stop_reason)
@@ -151,7 +151,7 @@ def _trajectory(
     return LargeTrajectory(
         groups=large.group_names,
         utilities=utilities,
-        overall=utilities @ large.shares,
+        overall=utilities @ (large.people / large.people.sum()),
         labels=large.join(end.at.labels),
         start_labels=large.join(start),
         cluster_centers=end.at.means.centers,

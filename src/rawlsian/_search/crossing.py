@@ -119,10 +119,21 @@ def thorough_search(
 ) -> Solutions:
     """Search as RawlsianKMeans does by default, ``times`` as long; best first."""
     n_crossings = times * enough_crossings(n_clusters)
+    return whole_search(runs, n_clusters, rng, times * N_INIT, n_crossings)
+
+
+def whole_search(
+    runs: FairRuns,
+    n_clusters: int,
+    rng: np.random.RandomState,
+    n_init: int,
+    n_crossings: int,
+) -> Solutions:
+    """Search as ``search`` does, but raise KeyboardInterrupt upon Ctrl-C."""
     best, is_interrupted = search(
-        runs, n_clusters, n_init=times * N_INIT, n_crossings=n_crossings, rng=rng
+        runs, n_clusters, n_init=n_init, n_crossings=n_crossings, rng=rng
     )
-    if is_interrupted:  # the caller needs the whole search
+    if is_interrupted:
         raise KeyboardInterrupt
     return best
 

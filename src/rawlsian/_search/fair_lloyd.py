@@ -31,8 +31,9 @@ class Solutions(NamedTuple):
     """Results of runs, one row per run.
 
     ``costs`` and ``group_weights`` have shape (n_runs, n_groups): mean costs of the
-    groups, and lambda. ``centers`` has shape (n_runs, n_clusters, n_features); the
-    problem's shift is subtracted from them. ``n_iter`` has shape (n_runs,).
+    groups, pooled if the problem is, and lambda. ``centers`` has shape (n_runs,
+    n_clusters, n_features); the problem's shift is subtracted from them. ``n_iter`` has
+    shape (n_runs,).
     """
 
     costs: NDArray[np.float64]
@@ -66,12 +67,20 @@ class Solutions(NamedTuple):
 class FairRuns:
     """Runs of Fair-Lloyd on one problem; keeps the entries of X between calls."""
 
-    def __init__(self, problem: Problem, max_iter: int) -> None:
+    def __init__(
+        self, problem: Problem, max_iter: int, entries: Entries | None = None
+    ) -> None:
         self.problem = problem
         self.max_iter = max_iter
-        self.entries: Entries = list_entries(problem)
+        self.entries = list_entries(problem) if entries is None else entries
         squares = problem.weights * problem.norms
-        self.squares = np.bincount(problem.groups, squares, problem.n_groups)
+        by_group = np.bincount(problem.groups, squares, problem.n_groups)
+        self.squares = problem.pooling.mix(np.asarray(by_group, np.float64))
+
+    def on(self, problem: Problem) -> FairRuns:
+        """Return runs on the same rows and weights with other groups or pooling."""
+        groups = problem.groups[self.entries.rows]
+        return FairRuns(problem, self.max_iter, self.entries._replace(groups=groups))
 
     def run(
         self, init: NDArray[np.float64], *, patience: int = 0, ceiling: float = np.inf
@@ -93,9 +102,9 @@ class FairRuns:
             )  # fmt: skip
             lloyd.fair_runs(
                 entries.shared, entries.ends, entries.columns, entries.values, weights,
-                entries.groups, problem.group_sizes, self.squares, init[start:stop],
-                slots_for(n, problem, n_clusters), self.max_iter, patience, ceiling,
-                *solutions,
+                entries.groups, problem.group_sizes, *problem.pooling[1:], self.squares,
+                init[start:stop], slots_for(n, problem, n_clusters), self.max_iter,
+                patience, ceiling, *solutions,
             )  # fmt: skip
             return solutions
 

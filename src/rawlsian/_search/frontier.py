@@ -14,6 +14,7 @@ from rawlsian._core.parameters import (
     Seed,
     check_count,
     check_n_clusters,
+    check_pooling,
     random_state_of,
 )
 from rawlsian._core.problem import MaxDistance, Problem
@@ -90,6 +91,7 @@ def frontier(
     n_points: int = 21,
     sample_weight: ArrayLike | None = None,
     max_distance: MaxDistance = "auto",
+    pooling: float = 0.0,
     random_state: Seed = None,
 ) -> Frontier:
     """Find clusterings between the utilitarian and the Rawlsian one.
@@ -115,6 +117,10 @@ def frontier(
         How many people each example stands for.
     max_distance : "auto" or float, default="auto"
         The utility of a perfect fit, as in ``group_utilities``.
+    pooling : float, default=0.0
+        The end is the clustering that ``RawlsianKMeans`` finds with this pooling, and
+        the lowest pooled utility decides which points are left out. The utilities of
+        the points are those of the groups' own people.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the search for the two ends.
 
@@ -132,11 +138,15 @@ def frontier(
     True
     """
     refuse_blocks(X, "frontier")
+    check_pooling(pooling)
     problem = Problem.from_arrays(
         X, sensitive_features, sample_weight=sample_weight, max_distance=max_distance
     )
     return frontier_of(
-        problem, n_clusters=n_clusters, n_points=n_points, random_state=random_state
+        problem.pooled(pooling),
+        n_clusters=n_clusters,
+        n_points=n_points,
+        random_state=random_state,
     )
 
 
@@ -166,18 +176,21 @@ def frontier_of(
 
 def _weighted(problem: Problem, shares: NDArray[np.float64]) -> Problem:
     """Return a problem of one group, with weights that sum to each group's share."""
-    weights = problem.weights * (shares / problem.group_sizes)[problem.groups]
+    weights = problem.weights * problem.pull(shares)[problem.groups]
     least = np.where(problem.weights > 0, LEAST_PULL * weights.max(), 0.0)
     return problem.as_one_group(np.maximum(weights, least))
 
 
 def not_dominated(problem: Problem, centers: NDArray[np.float64]) -> Frontier:
     """Return the centers that no others dominate, by decreasing overall utility."""
-    costs = np.empty((len(centers), problem.n_groups))
+    own = problem.pooled(0)
+    costs, pooled = np.empty((2, len(centers), problem.n_groups))
     for point, these in enumerate(centers):
-        costs[point] = group_means(problem, nearest(problem.X, these)[1])
+        costs[point] = group_means(own, nearest(problem.X, these)[1])
+        pooled[point] = problem.pooled_means(costs[point])
     utilities = problem.max_distance - costs
-    overall, lowest = utilities @ problem.shares, utilities.min(axis=1)
+    overall = utilities @ own.shares
+    lowest = (problem.max_distance - pooled).min(axis=1)
     kept: list[int] = []
     for point in np.lexsort((-lowest, -overall)):
         if not kept or lowest[point] > lowest[kept[-1]]:

@@ -69,14 +69,15 @@ def describe_cluster(c, counts, sums, mass, mean_norms, mean_dots, parts):
 @njit
 def add_change(
     c, weight, norm, group, products, counts, mass, mean_norms, mean_dots, parts,
-    group_sizes, costs,
+    group_sizes, own, everyone, costs,
 ):  # fmt: skip
     """Add to costs the change when a row enters c, or leaves it with negative weight.
 
+    A row counts ``own`` in its group and ``everyone`` in every group.
     IN: products[c, g] = x.S[c, g] of the row.  OUT: costs, mean costs of the groups.
     """
     n_groups = len(group_sizes)
-    product = 0.0
+    product = total = 0.0
     for g in range(n_groups):
         product += products[c, g]
     left = mass[c] + weight
@@ -88,7 +89,12 @@ def add_change(
             dot += weight * (product + weight * norm)
             count += weight
         part = -2.0 * dot / left + count * mean_norm
-        costs[g] += (part - parts[c, g]) / group_sizes[g]
+        change = part - parts[c, g]
+        costs[g] += own * change / group_sizes[g]
+        total += change
+    if everyone > 0.0:
+        for g in range(n_groups):
+            costs[g] += everyone * total / group_sizes[g]
 
 
 @njit
@@ -104,8 +110,9 @@ def shift_row(ends, columns, values, i, c, group, weight, counts, sums):
 
 @njit
 def sweep(
-    ends, columns, values, norms, weights, groups, group_sizes, temperature,
-    tolerance, labels, members, counts, sums, mass, mean_norms, mean_dots, parts, costs,
+    ends, columns, values, norms, weights, groups, group_sizes, own, everyone,
+    temperature, tolerance, labels, members, counts, sums, mass, mean_norms, mean_dots,
+    parts, costs,
 ):  # fmt: skip
     """Move every row once to its best cluster; return the number of rows moved.
 
@@ -126,7 +133,10 @@ def sweep(
             for c in range(n_clusters):
                 for g in range(n_groups):
                     products[c, g] += value * sums[j, c, g]
-        statistics = (products, counts, mass, mean_norms, mean_dots, parts, group_sizes)
+        statistics = (
+            products, counts, mass, mean_norms, mean_dots, parts, group_sizes, own,
+            everyone,
+        )  # fmt: skip
         left[:] = costs
         add_change(source, -weight, norms[i], group, *statistics, left)
         target, best[:], lowest = source, costs, np.inf
@@ -160,11 +170,13 @@ def sweep(
 
 @njit
 def improve(
-    ends, columns, values, weights, groups, group_sizes, n_clusters, n_features,
-    temperatures, max_sweeps, least_gain, tolerance, labels,
+    ends, columns, values, weights, groups, group_sizes, own, everyone, n_clusters,
+    n_features, temperatures, max_sweeps, least_gain, tolerance, labels,
 ):  # fmt: skip
     """Sweep over the rows, at each temperature until no move is better.
 
+    A row counts ``own`` in its group and ``everyone`` in every group; group_sizes are
+    those of the pooled groups.
     A temperature above 0 also ends when few rows move, or after max_sweeps; 0 also ends
     when a sweep lowers the largest cost by less than least_gain, if that is above 0.
     No cluster becomes empty; rows without weight stay.  IN and OUT: labels.
@@ -191,13 +203,18 @@ def improve(
         # At 0 sweeps end by themselves: every move is better in the leximin order.
         n_sweeps = max_sweeps if temperature > 0.0 else 1_000_000
         for _ in range(n_sweeps):
+            total = 0.0
             for g in range(n_groups):
-                costs[g] = (squares[g] + parts[:, g].sum()) / group_sizes[g]
+                cost = squares[g] + parts[:, g].sum()
+                costs[g] = own * cost / group_sizes[g]
+                total += cost
+            if everyone > 0.0:
+                costs += everyone * total / group_sizes
             largest = costs.max()
             n_moved = sweep(
-                ends, columns, values, norms, weights, groups, group_sizes,
-                temperature, tolerance, labels, members, counts, sums, mass, mean_norms,
-                mean_dots, parts, costs,
+                ends, columns, values, norms, weights, groups, group_sizes, own,
+                everyone, temperature, tolerance, labels, members, counts, sums, mass,
+                mean_norms, mean_dots, parts, costs,
             )  # fmt: skip
             if n_moved <= (SETTLED * n_samples if temperature > 0.0 else 0):
                 break

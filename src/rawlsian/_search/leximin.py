@@ -78,8 +78,11 @@ def leximin_centers(
     problem: Problem, labels: NDArray[np.int32], centers: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return leximin-best centers of a partition; those of empty clusters stay."""
-    sums = _statistics(problem, labels, len(centers))
-    found = leximin_of_sums(problem.group_sizes, *sums, centers - problem.shift)
+    mix, sums = problem.pooling.mix, _statistics(problem, labels, len(centers))
+    found = leximin_of_sums(
+        problem.group_sizes, mix(sums[0]), mix(sums[1]), mix(sums[2]),
+        centers - problem.shift,
+    )  # fmt: skip
     moved: NDArray[np.float64] = found + problem.shift
     return moved
 

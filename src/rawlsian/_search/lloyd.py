@@ -333,6 +333,43 @@ def multiply_sums(sums, dots):
 
 
 @njit
+def pool_groups(own, everyone, counts, dots, pooled_counts, pooled_dots):
+    """Mix counts and dots: each row counts own in its group, everyone in every group.
+
+    A pooled group has the count own n_g + everyone sum_h n_h, and the same of its sum.
+    OUT: pooled_counts, pooled_dots.
+    """
+    n_groups, _, n_lanes = dots.shape
+    rows = np.empty(n_groups)  # of the matrix S_g . S_h, summed
+    for lane in range(n_lanes):
+        mass = whole = 0.0
+        for g in range(n_groups):
+            mass += counts[g * n_lanes + lane]
+            rows[g] = 0.0
+            for h in range(n_groups):
+                rows[g] += dots[max(g, h), min(g, h), lane]
+            whole += rows[g]
+        for g in range(n_groups):
+            place = g * n_lanes + lane
+            pooled_counts[place] = own * counts[place] + everyone * mass
+            for h in range(g + 1):
+                both = own * dots[g, h, lane] + everyone * (rows[g] + rows[h])
+                pooled_dots[g, h, lane] = own * both + everyone * everyone * whole
+
+
+@njit
+def set_pull(own, everyone, group_weights, group_sizes, slot, n_slots, pull):
+    """Set how much a row of each group counts in the centers.  OUT: pull."""
+    n_groups = len(group_sizes)
+    n_lanes, shared = len(pull) // n_groups, 0.0
+    for g in range(n_groups):
+        shared += everyone * group_weights[g] / group_sizes[g]
+    for lane in range(slot, len(pull), n_slots):
+        g = lane // n_lanes
+        pull[lane] = own * group_weights[g] / group_sizes[g] + shared
+
+
+@njit
 def group_costs(
     group_weights, slot, n_slots, group_sizes, squares, counts, dots, costs
 ):
@@ -595,14 +632,16 @@ def refill(
 
 @njit
 def fair_runs(
-    shared, ends, columns, values, weights, groups, group_sizes, squares, given,
-    n_slots, max_iter, patience, ceiling, costs, group_weights, found, n_iter,
+    shared, ends, columns, values, weights, groups, group_sizes, own, everyone,
+    squares, given, n_slots, max_iter, patience, ceiling, costs, group_weights, found,
+    n_iter,
 ):  # fmt: skip
     """Run Fair-Lloyd from given[run], of shape (n_runs, n_clusters, n_features).
 
     Nearest centers and fair centers alternate until no row changes its cluster. A run
     ends early if its largest mean cost after ``patience`` iterations is above
-    ``ceiling``.
+    ``ceiling``. A row counts ``own`` in its group and ``everyone`` in every group;
+    group_sizes, squares, costs and group_weights are those of the pooled groups.
     OUT: per run, costs (mean costs of the groups), group_weights, found (centers) and
     n_iter.
     """
@@ -618,6 +657,9 @@ def fair_runs(
     half_norms, means = np.empty(n_lanes), np.empty((n_features, n_lanes))
     centers, pull = np.empty_like(means), np.ones(n_groups * n_lanes)
     dots = np.empty((n_groups, n_groups, n_lanes))
+    pooled = (np.empty_like(counts), np.empty_like(dots))
+    if everyone == 0.0:
+        pooled = (counts, dots)
     balance = np.full((n_slots, n_groups), 1.0 / n_groups)
     running, age = np.arange(n_slots), np.zeros(n_slots, np.int64)
     no_starts = np.empty((n_runs, n_clusters), np.int64)
@@ -633,15 +675,15 @@ def fair_runs(
             labels, members, counts, sums, n_changed,
         )  # fmt: skip
         multiply_sums(sums, dots)
+        if everyone > 0.0:
+            pool_groups(own, everyone, counts, dots, *pooled)
         for slot in range(n_slots):
             if running[slot] >= 0:
                 fair_weights(
-                    slot, n_slots, group_sizes, squares, counts, dots, balance[slot],
+                    slot, n_slots, group_sizes, squares, *pooled, balance[slot],
                     costs[running[slot]],
                 )  # fmt: skip
-                for lane in range(slot, n_groups * n_lanes, n_slots):
-                    g = lane // n_lanes
-                    pull[lane] = balance[slot, g] / group_sizes[g]
+                set_pull(own, everyone, balance[slot], group_sizes, slot, n_slots, pull)
         place_fair_centers(pull, counts, sums, half_norms, means)
         for slot in range(n_slots):
             run = running[slot]

@@ -101,8 +101,9 @@ def improved(
             moved = labels[entries.rows]
             hartigan.improve(
                 entries.ends, entries.columns, entries.values, weights, entries.groups,
-                problem.group_sizes, n_clusters, problem.X.shape[1], heat, max_sweeps,
-                least_gain, problem.tolerance, moved,
+                problem.group_sizes, *problem.pooling[1:], n_clusters,
+                problem.X.shape[1], heat, max_sweeps, least_gain, problem.tolerance,
+                moved,
             )  # fmt: skip
             found.append(moved[entries.places])
         return found

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rawlsian._core.parameters import check_n_clusters
+from rawlsian._core.parameters import check_n_clusters, check_pooling
 from rawlsian._core.problem import MaxDistance, Problem
 
 
@@ -32,6 +32,9 @@ class Bound:
     n_rows : int or None
         Number of rows in the semidefinite relaxation, after merging; with fewer rows
         the bound is looser.
+    pooling : float
+        The pooling of the costs: ``cost`` bounds the largest pooled cost of a group.
+        As no pooled cost is above the largest plain cost, it bounds that one, too.
     known_cost : float or None
         The largest mean squared distance of a group in the best clustering known; None
         if none was searched for.
@@ -44,6 +47,7 @@ class Bound:
     group_weights: NDArray[np.float64] | None = None
     n_rows: int | None = None
     known_cost: float | None = None
+    pooling: float = 0.0
 
     @property
     def gap(self) -> float | None:
@@ -64,10 +68,12 @@ def checked_problem(
     n_clusters: int,
     sample_weight: ArrayLike | None,
     max_distance: MaxDistance,
+    pooling: float,
 ) -> Problem:
     """Check the arguments that both bounds take, and return their problem."""
+    check_pooling(pooling)
     problem = Problem.from_arrays(
         X, sensitive_features, sample_weight=sample_weight, max_distance=max_distance
     )
     check_n_clusters(n_clusters, problem)
-    return problem
+    return problem.pooled(pooling)

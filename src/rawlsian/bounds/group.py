@@ -22,6 +22,7 @@ def group_bound(
     n_clusters: int,
     sample_weight: ArrayLike | None = None,
     max_distance: MaxDistance = "auto",
+    pooling: float = 0.0,
     random_state: Seed = None,
 ) -> Bound:
     """Bound the lowest group utility by the best clustering of each group alone.
@@ -42,6 +43,9 @@ def group_bound(
         How many people each example stands for.
     max_distance : "auto" or float, default="auto"
         The utility of a perfect fit, as in ``group_utilities``.
+    pooling : float, default=0.0
+        Bound the pooled cost of the worst-off group, as in ``RawlsianKMeans``; the
+        bound then also holds for the plain cost, which is never lower.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the search.
 
@@ -59,7 +63,7 @@ def group_bound(
     """
     refuse_blocks(X, "group_bound")
     problem = checked_problem(
-        X, sensitive_features, n_clusters, sample_weight, max_distance
+        X, sensitive_features, n_clusters, sample_weight, max_distance, pooling
     )
     return group_bound_of(problem, n_clusters, random_state_of(random_state))
 
@@ -76,16 +80,20 @@ def group_bound_of(
     if known is not None:
         centers = np.concatenate([centers, known[None]])
     costs = []
-    for g in range(problem.n_groups):
-        rows = (problem.groups == g) & (problem.weights > 0)
+    for share in problem.pooling.mix(np.eye(problem.n_groups)):
+        weights = problem.weights * share[problem.groups]
+        rows = weights > 0
         if rows.sum() <= n_clusters:
             costs.append(0.0)
             continue
-        alone = problem.as_one_group(rows=rows)
+        alone = problem.as_one_group(weights, rows)
         runs = FairRuns(alone, MAX_ITER)
         best = thorough_search(runs, n_clusters, rng, times=2)
         # Centers that are good for all groups may be a better start for one group.
         others = runs.run(centers - alone.shift)
         costs.append(float(min(best.objectives[0], others.objectives.min())))
     cost = max(costs)
-    return Bound(problem.max_distance - cost, cost, is_proved=False, kind="group")
+    return Bound(
+        problem.max_distance - cost, cost, is_proved=False, kind="group",
+        pooling=problem.pooling.strength,
+    )  # fmt: skip

@@ -56,6 +56,7 @@ def proved_bound(
     group_weights: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     max_distance: MaxDistance = "auto",
+    pooling: float = 0.0,
     max_rows: int = MAX_ROWS,
     max_iter: int = MAX_ITERATIONS,
     tol: float = TOL,
@@ -87,6 +88,9 @@ def proved_bound(
         How many people each example stands for.
     max_distance : "auto" or float, default="auto"
         The utility of a perfect fit, as in ``group_utilities``.
+    pooling : float, default=0.0
+        Bound the pooled cost of the worst-off group, as in ``RawlsianKMeans``; the
+        bound then also holds for the plain cost, which is never lower.
     max_rows : int, default=1000
         If there are more distinct rows, they are merged to this many. The bound stays
         valid and becomes looser; triangle inequalities are then left out, as a merged
@@ -125,7 +129,7 @@ def proved_bound(
     """
     refuse_blocks(X, "proved_bound")
     problem = checked_problem(
-        X, sensitive_features, n_clusters, sample_weight, max_distance
+        X, sensitive_features, n_clusters, sample_weight, max_distance, pooling
     )
     check_count(max_rows, "max_rows", least=2)
     check_count(max_iter, "max_iter")
@@ -193,7 +197,10 @@ def _proved(
 ) -> Bound:
     """Return a proved bound on the cost as a Bound."""
     utility = problem.max_distance - cost
-    return Bound(utility, cost, is_proved=True, kind=kind, group_weights=lam)
+    return Bound(
+        utility, cost, is_proved=True, kind=kind, group_weights=lam,
+        pooling=problem.pooling.strength,
+    )  # fmt: skip
 
 
 def _without_traces(lam: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -212,7 +219,7 @@ def _weighted_rows(
     problem: Problem, lam: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return distinct rows and the weights that lambda gives them, which sum to 1."""
-    weights = (lam / problem.group_sizes)[problem.groups] * problem.weights
+    weights = problem.pull(lam)[problem.groups] * problem.weights
     # Shift first: far from the origin, sums would lose digits.
     rows = problem.X[weights > 0] - problem.shift
     return _distinct(rows, weights[weights > 0])

@@ -137,7 +137,7 @@ def traverse_of(
     # Compare utilities without max_distance: its rounding must not decide.
     assignment = Assignment(replace(problem, max_distance=0.0), labels)
     start_labels = assignment.labels.copy()
-    start_utilities = problem.max_distance + assignment.utilities
+    start_utilities = problem.max_distance + assignment.own_utilities
     steps: list[tuple[Operation, NDArray[np.float64]]] = []
     stop_reason: StopReason = "max_iter"
     try:
@@ -149,13 +149,15 @@ def traverse_of(
             operation = _carry_out(moves, assignment, operator)
             if operation is None:
                 continue
-            steps.append((operation, problem.max_distance + assignment.utilities))
+            steps.append((operation, problem.max_distance + assignment.own_utilities))
             if callback is not None:
                 overall = problem.max_distance + assignment.overall
                 callback(Step(len(steps), steps[-1][1].copy(), overall, operation))
     except KeyboardInterrupt:
         stop_reason = "interrupted"
-    return _trajectory(problem, start_labels, start_utilities, steps, stop_reason)
+    return _trajectory(
+        problem.pooled(0), start_labels, start_utilities, steps, stop_reason
+    )
 
 
 def _carry_out(

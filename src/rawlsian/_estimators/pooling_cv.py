@@ -1,0 +1,181 @@
+"""Choose the strength of pooling by cross-validation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rawlsian._core.folds import deal_to_folds, part_of
+from rawlsian._core.nearest import nearest
+from rawlsian._core.problem import Problem
+from rawlsian._outofcore.sample import balanced_part
+from rawlsian._search.crossing import whole_search
+from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns
+
+N_FOLDS, N_REPEATS = 5, 2
+
+# Runs of the search for each end of the path in a fold, and number of solutions of each
+# end from which the runs in between start.
+N_INIT, N_CROSSINGS, N_CARRIED = 32, 64, 8
+
+# Strengths tried between 0 and infinity: from the first number to the second times the
+# number of people, each the third times the one before.
+WEAKEST, STRONGEST, FACTOR = 10.0, 10.0, 10**0.5
+
+# The mean held-out cost of a group is itself uncertain. It is shrunk towards everyone's
+# as if it had been measured together with this many people of everyone.
+PRIOR_PEOPLE = 100
+N_DRAWS = 400
+
+# With more rows, a part is cross-validated: all rows of small groups, and equally many
+# of the others.
+MOST_ROWS = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class PoolingChoice:
+    """Held-out costs with each strength of pooling that was tried.
+
+    Attributes
+    ----------
+    strengths : ndarray of shape (n_tried,)
+        Strengths of pooling, from 0 to infinity, which is k-means.
+    group_costs : ndarray of shape (n_tried, n_groups)
+        Mean cost of the people of each group in the folds that they were left out of.
+    expected_largest : ndarray of shape (n_tried,)
+        Expected cost of the worst-off group among new people. It allows for the
+        uncertainty of the means of small groups.
+    strength : float
+        The strength with the lowest ``expected_largest``.
+    """
+
+    strengths: NDArray[np.float64]
+    group_costs: NDArray[np.float64]
+    expected_largest: NDArray[np.float64]
+
+    @property
+    def strength(self) -> float:
+        """The strength with the lowest expected cost of the worst-off group."""
+        return float(self.strengths[np.argmin(self.expected_largest)])
+
+    def __repr__(self) -> str:
+        return f"PoolingChoice(strength={self.strength:.6g})"
+
+
+def choose_strength(
+    estimator: Any, problem: Problem, n_clusters: int, rng: np.random.RandomState
+) -> float:
+    """Return the strength of pooling that is chosen, and set `pooling_cv_`."""
+    choice = choose_pooling(problem, n_clusters, rng)
+    estimator.pooling_cv_ = choice
+    return choice.strength
+
+
+def choose_pooling(
+    problem: Problem, n_clusters: int, rng: np.random.RandomState
+) -> PoolingChoice:
+    """Compare strengths of pooling by the cost of people left out of the fit.
+
+    In each fold, centers are searched for both ends, 0 and infinity. Between them
+    Fair-Lloyd starts from the best solutions of both ends and from the centers before.
+    """
+    problem = problem.pooled(0)
+    if problem.n_samples > MOST_ROWS:
+        problem = balanced_part(problem, MOST_ROWS, rng)
+    strengths = _strengths(problem)
+    costs = np.zeros((len(strengths), problem.n_samples))
+    for _ in range(N_REPEATS):
+        folds = deal_to_folds(problem, N_FOLDS, rng)
+        for fold in np.unique(folds[folds >= 0]):
+            left_out = folds == fold
+            fitted = (folds >= 0) & ~left_out
+            _check_enough(int(fitted.sum()), n_clusters)
+            part = part_of(problem, fitted)
+            for j, centers in enumerate(_path(part, n_clusters, strengths, rng)):
+                costs[j, left_out] += nearest(problem.X[left_out], centers)[1]
+    costs /= N_REPEATS
+    means, deviations = _by_group(problem, costs)
+    expected = _expected_largest(problem, means, deviations)
+    return PoolingChoice(strengths, means, expected)
+
+
+def _strengths(problem: Problem) -> NDArray[np.float64]:
+    """Return the strengths to try; only 0 if there is one group."""
+    if problem.n_groups == 1:
+        return np.zeros(1)
+    most = STRONGEST * float(problem.people.sum())
+    n_between = max(int(np.log(most / WEAKEST) / np.log(FACTOR) + 1e-9) + 1, 1)
+    between = WEAKEST * FACTOR ** np.arange(n_between)
+    return np.array([0.0, *between, np.inf])
+
+
+def _check_enough(n_rows: int, n_clusters: int) -> None:
+    """Raise ValueError if the rows of a training part are too few."""
+    if n_rows < n_clusters:
+        raise ValueError(
+            f"pooling='cv' fits n_clusters={n_clusters} to {n_rows} rows at a time, "
+            "which are too few; ask for fewer clusters, or give pooling as a number."
+        )
+
+
+def _path(
+    part: Problem,
+    n_clusters: int,
+    strengths: NDArray[np.float64],
+    rng: np.random.RandomState,
+) -> list[NDArray[np.float64]]:
+    """Return the best centers found with each strength, from 0 to infinity."""
+    runs = FairRuns(part, MAX_ITER)
+    fair, plain = (
+        whole_search(each, n_clusters, rng, N_INIT, N_CROSSINGS).centers
+        for each in (runs, runs.on(part.as_one_group()))
+    )
+    carried = np.concatenate([fair[:N_CARRIED], plain[:N_CARRIED]])
+    found = [fair[0]]
+    for strength in strengths[1:-1]:
+        ends = runs.on(part.pooled(strength)).run(np.array([*carried, found[-1]]))
+        found.append(ends.centers[np.argmin(ends.objectives)])
+    found.append(plain[0])
+    return [centers + part.shift for centers in found[: len(strengths)]]
+
+
+def _by_group(
+    problem: Problem, costs: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return means of costs by group, and the deviation of a person within groups."""
+    means = np.array([_group_sums(problem, each) for each in costs]) / problem.people
+    squared = (costs - means[:, problem.groups]) ** 2
+    n_rows = int((problem.weights > 0).sum())
+    spare = n_rows / max(n_rows - problem.n_groups, 1)
+    return means, np.sqrt(spare * (squared @ problem.weights) / problem.people.sum())
+
+
+def _group_sums(problem: Problem, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the weighted sum of values, one per row, in each group."""
+    sums = np.bincount(problem.groups, problem.weights * values, problem.n_groups)
+    return np.asarray(sums, np.float64)
+
+
+def _expected_largest(
+    problem: Problem, means: NDArray[np.float64], deviations: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the expected largest group cost, given held-out means.
+
+    The mean of a group among new people is normal: around the shrunk mean, and the
+    wider the fewer people the mean was measured on. All strengths share their draws.
+    """
+    # Number of rows of equal weight that tell as much as these.
+    n_rows = problem.people**2 / _group_sums(problem, problem.weights)
+    trust = n_rows / (n_rows + PRIOR_PEOPLE)
+    everyone = means @ (problem.people / problem.people.sum())
+    shrunk = trust * means + np.outer(everyone, 1 - trust)
+    spread = np.outer(deviations, np.sqrt(trust / n_rows))
+    draws = np.random.RandomState(0).standard_normal((N_DRAWS, problem.n_groups))
+    largest = [
+        (center + width * draws).max(axis=1).mean()
+        for center, width in zip(shrunk, spread, strict=True)
+    ]
+    return np.array(largest)
