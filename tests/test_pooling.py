@@ -437,11 +437,22 @@ def test_a_postprocessor_can_choose_its_pooling():
     assert fitted.pooling_ == fitted.pooling_cv_.strength > 0
 
 
-def test_too_few_rows_to_leave_some_out_are_named():
-    with pytest.raises(ValueError, match="n_clusters=5 to 4 rows at a time"):
-        RawlsianKMeans(5, pooling="cv").fit(
-            np.arange(5.0)[:, None], sensitive_features=list("aabbb")
-        )
+def test_as_many_clusters_as_rows_need_no_pooling():
+    X, groups = np.arange(5.0)[:, None], list("aabbb")
+
+    fitted = RawlsianKMeans(5, pooling="cv", **FEW).fit(X, sensitive_features=groups)
+
+    assert fitted.pooling_ == 0
+    assert fitted.inertia_ == 0
+
+
+def test_if_a_fifth_of_the_rows_is_too_much_they_are_left_out_one_by_one():
+    X, groups = np.arange(9.0)[:, None] ** 2, list("aabbbabbb")
+
+    fitted = RawlsianKMeans(8, pooling="cv", **FEW).fit(X, sensitive_features=groups)
+
+    assert len(fitted.pooling_cv_.strengths) > 1
+    assert (fitted.pooling_cv_.group_costs > 0).all()
 
 
 @pytest.mark.parametrize("pooling", [-1, "no", None, np.nan, True, "CV", [3]])

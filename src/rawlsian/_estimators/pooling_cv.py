@@ -85,15 +85,15 @@ def choose_pooling(
     problem = problem.pooled(0)
     if problem.n_samples > MOST_ROWS:
         problem = balanced_part(problem, MOST_ROWS, rng)
-    strengths = _strengths(problem)
+    n_folds = _n_folds(int((problem.weights > 0).sum()), n_clusters)
+    strengths = _strengths(problem) if n_folds > 1 else np.zeros(1)
     costs = np.zeros((len(strengths), problem.n_samples))
     for _ in range(N_REPEATS):
-        folds = deal_to_folds(problem, N_FOLDS, rng)
-        for fold in np.unique(folds[folds >= 0]):
+        folds = deal_to_folds(problem, n_folds, rng)
+        for fold in range(n_folds):
             left_out = folds == fold
-            fitted = (folds >= 0) & ~left_out
-            _check_enough(int(fitted.sum()), n_clusters)
-            part = part_of(problem, fitted)
+            is_fitted = left_out if n_folds == 1 else (folds >= 0) & ~left_out
+            part = part_of(problem, is_fitted)
             for j, centers in enumerate(_path(part, n_clusters, strengths, rng)):
                 costs[j, left_out] += nearest(problem.X[left_out], centers)[1]
     costs /= N_REPEATS
@@ -112,13 +112,14 @@ def _strengths(problem: Problem) -> NDArray[np.float64]:
     return np.array([0.0, *between, np.inf])
 
 
-def _check_enough(n_rows: int, n_clusters: int) -> None:
-    """Raise ValueError if the rows of a training part are too few."""
-    if n_rows < n_clusters:
-        raise ValueError(
-            f"pooling='cv' fits n_clusters={n_clusters} to {n_rows} rows at a time, "
-            "which are too few; ask for fewer clusters, or give pooling as a number."
-        )
+def _n_folds(n_rows: int, n_clusters: int) -> int:
+    """Return N_FOLDS, or one per row if the others would be fewer than the clusters.
+
+    If even one row cannot be left out, there is one fold, which is fitted itself.
+    """
+    if n_rows - -(-n_rows // N_FOLDS) >= n_clusters and n_rows >= N_FOLDS:
+        return N_FOLDS
+    return n_rows if n_rows > n_clusters else 1
 
 
 def _path(
