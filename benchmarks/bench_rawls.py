@@ -73,7 +73,7 @@ def bench_samples(n_clusters):
                 reached = walk.utilities[-1].min()
                 steps[name].append(walk.n_iter)
             else:
-                fitted = RawlsianKMeans(centers=name, **options).fit(**data)
+                fitted = RawlsianKMeans(centers=name, **options, pooling=0).fit(**data)
                 reached = fitted.group_utilities_.min()
             seconds[name].append(time.perf_counter() - began)
             lowest[name].append(reached)
@@ -81,7 +81,7 @@ def bench_samples(n_clusters):
         lloyd = FairLloyd(n_init=1000, **options)
         lloyd_seconds, ours = paired_seconds(
             lambda lloyd=lloyd, data=data: lloyd.fit(**data),
-            lambda data=data: RawlsianKMeans(**options).fit(**data),
+            lambda data=data: RawlsianKMeans(**options, pooling=0).fit(**data),
             repeats=3,
         )
         ratios.append(np.median(ours / lloyd_seconds))
@@ -89,12 +89,12 @@ def bench_samples(n_clusters):
         one_by_one.append(
             paired_seconds(
                 lambda data=data: FairLloyd(n_init=1, **options).fit(**data),
-                lambda data=data: RawlsianKMeans(**options).fit(**data),
+                lambda data=data: RawlsianKMeans(**options, pooling=0).fit(**data),
                 repeats=5,
             )
         )
         long = {"n_init": 4 * N_INIT, "n_crossings": 4 * enough_crossings(n_clusters)}
-        fitted = RawlsianKMeans(**long, **options)
+        fitted = RawlsianKMeans(**long, **options, pooling=0)
         longer.append(fitted.fit(**data).group_utilities_.min())
     start, bound = np.array(starts), np.array(bounds)
     row(f"k = {n_clusters}", "gap closed", "steps", "seconds, median")
@@ -176,7 +176,7 @@ def bench_groups():
                 options = {
                     "n_clusters": n_clusters, "max_distance": 8, "random_state": 0,
                 }  # fmt: skip
-                ours = RawlsianKMeans(**options).fit(**data)
+                ours = RawlsianKMeans(**options, pooling=0).fit(**data)
                 theirs = FairLloyd(n_init=200, **options).fit(**data)
                 pairs.append([f.group_utilities_.min() for f in (ours, theirs)])
                 n_groups.add(len(ours.groups_))
@@ -213,7 +213,7 @@ def bench_small():
             for seed in range(200):
                 case = make_case(seed, n, k, n_groups)
                 best = min(least(case, labels, centers) for labels in partitions(n, k))
-                fitted = RawlsianKMeans(k, centers=centers, random_state=0)
+                fitted = RawlsianKMeans(k, centers=centers, random_state=0, pooling=0)
                 fitted.fit(case.X, sensitive_features=case.groups)
                 n_found += fitted.group_costs_.max() < best + 1e-6
                 if centers == "free":
@@ -234,7 +234,7 @@ def bench_whole():
 
     adult = load_adult()
     ours, theirs = paired_seconds(
-        lambda: RawlsianKMeans(5, random_state=0).fit(
+        lambda: RawlsianKMeans(5, random_state=0, pooling=0).fit(
             adult.data, sensitive_features=adult.sensitive_features
         ),
         lambda: KMeans(5, n_init=10, random_state=0).fit(adult.data),

@@ -54,7 +54,7 @@ def fit(centers, n=500):
     from rawlsian import RawlsianKMeans
 
     data = adult(n)
-    fair = RawlsianKMeans(5, centers=centers, random_state=0)
+    fair = RawlsianKMeans(5, centers=centers, random_state=0, pooling=0)
     return lambda: fair.fit(data.data, sensitive_features=data.sensitive_features)
 
 
@@ -63,7 +63,7 @@ def dense():
 
     rng = np.random.default_rng(0)
     X, groups = rng.normal(size=(2000, 20)), rng.integers(0, 4, 2000)
-    fair = RawlsianKMeans(8, n_init=8, n_crossings=32, random_state=0)
+    fair = RawlsianKMeans(8, n_init=8, n_crossings=32, random_state=0, pooling=0)
     return lambda: fair.fit(X, sensitive_features=groups)
 
 
@@ -73,7 +73,9 @@ def out_of_core(centers):
     rng = np.random.default_rng(0)
     X, groups = rng.normal(size=(300_000, 10)), rng.integers(0, 2, 300_000)
     X[:, 0] += 4 * groups
-    fair = RawlsianKMeans(4, centers=centers, n_init=4, n_crossings=4, random_state=0)
+    fair = RawlsianKMeans(
+        4, centers=centers, n_init=4, n_crossings=4, random_state=0, pooling=0
+    )
     return lambda: fair.fit(open_blocks(X), sensitive_features=groups)
 
 

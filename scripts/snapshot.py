@@ -190,8 +190,9 @@ def in_memory(seed: int) -> None:
     for data, (X, groups, weights, k) in problems(seed).items():
         given = {"sensitive_features": groups, "sample_weight": weights}
         for centers in ("free", "mean"):
-            fair = RawlsianKMeans(k, centers=centers, n_init=8, n_crossings=40,
-                                  random_state=seed).fit(X, **given)  # fmt: skip
+            fair = RawlsianKMeans(k, centers=centers, pooling=0, n_init=8,
+                                  n_crossings=40, random_state=seed)  # fmt: skip
+            fair.fit(X, **given)
             fitted(f"memory {data} {seed} {centers}", fair)
             keep(f"memory {data} {seed} {centers} new", fair.predict(X),
                  fair.transform(X), fair.score(X, **given))  # fmt: skip
@@ -259,8 +260,9 @@ def out_of_core(seed: int) -> None:
         name = f"{place} {seed}"
         given = {"sensitive_features": who, "sample_weight": weight}
         for centers in ("free", "mean"):
-            fair = RawlsianKMeans(3, centers=centers, n_init=8, n_crossings=20,
-                                  random_state=seed).fit(there, **given)  # fmt: skip
+            fair = RawlsianKMeans(3, centers=centers, pooling=0, n_init=8,
+                                  n_crossings=20, random_state=seed)  # fmt: skip
+            fair.fit(there, **given)
             fitted(f"{name} {centers}", fair)
             keep(
                 f"{name} {centers} new",
@@ -294,7 +296,7 @@ def sampled() -> None:
     for place, there in places.items():
         for centers in ("free", "mean"):
             fair = RawlsianKMeans(3, centers=centers, n_init=4, n_crossings=8,
-                                  random_state=0)  # fmt: skip
+                                  random_state=0, pooling=0)  # fmt: skip
             fitted(f"sampled {place} {centers}",
                    fair.fit(there, sensitive_features=groups))  # fmt: skip
 

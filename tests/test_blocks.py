@@ -206,7 +206,7 @@ def test_a_nan_is_told_with_its_file_column_and_row(folder, tmp_path):
     pattern = rewrite(folder, tmp_path, 7, change)
     blocks = open_blocks(pattern, columns=list("wxyz"))
     with pytest.raises(ValueError, match=r"column 'x' of row 17 of .*part-7") as error:
-        RawlsianKMeans(3).fit(blocks, sensitive_features="sex")
+        RawlsianKMeans(3, pooling=0).fit(blocks, sensitive_features="sex")
     one_sentence(error)
 
 
@@ -219,14 +219,14 @@ def test_a_null_group_is_told_with_its_file(folder, tmp_path):
 
     blocks = open_blocks(rewrite(folder, tmp_path, 2, change), columns=["w"])
     with pytest.raises(ValueError, match=r"missing value.*row 0 of .*part-2"):
-        RawlsianKMeans(3).fit(blocks, sensitive_features="sex")
+        RawlsianKMeans(3, pooling=0).fit(blocks, sensitive_features="sex")
 
 
 def test_a_sensitive_column_that_a_part_lacks_is_told_with_its_file(folder, tmp_path):
     pattern = rewrite(folder, tmp_path, 8, lambda table: table.drop_columns(["sex"]))
     blocks = open_blocks(pattern, columns=["w"])
     with pytest.raises(ValueError, match=r"'sex', which .*part-8"):
-        RawlsianKMeans(3).fit(blocks, sensitive_features="sex")
+        RawlsianKMeans(3, pooling=0).fit(blocks, sensitive_features="sex")
 
 
 def test_text_among_the_columns_is_told(folder):
@@ -288,21 +288,21 @@ def test_columns_that_do_not_go_with_the_rows_are_told(change, message):
     X, groups = people()
     given = {"sensitive_features": groups, **change}
     with pytest.raises(ValueError, match=message) as error:
-        RawlsianKMeans(2).fit(open_blocks(X, block_size=1000), **given)
+        RawlsianKMeans(2, pooling=0).fit(open_blocks(X, block_size=1000), **given)
     one_sentence(error)
 
 
 def test_rows_that_make_no_clusters_are_told():
     with pytest.raises(ValueError, match="n_clusters=5 is more than the 3 rows"):
-        RawlsianKMeans(5).fit(open_blocks(np.ones((3, 1))))
+        RawlsianKMeans(5, pooling=0).fit(open_blocks(np.ones((3, 1))))
     with pytest.raises(ValueError, match="more than can be told apart"):
-        RawlsianKMeans(2, centers="mean").fit(open_blocks(np.ones((9, 1))))
+        RawlsianKMeans(2, centers="mean", pooling=0).fit(open_blocks(np.ones((9, 1))))
     with pytest.raises(ValueError, match="X has 0 rows"):
         open_blocks(np.ones((0, 1)))
     with pytest.raises(ValueError, match="squares overflow"):
-        RawlsianKMeans(1).fit(open_blocks(np.array([[1e200], [-1e200]])))
+        RawlsianKMeans(1, pooling=0).fit(open_blocks(np.array([[1e200], [-1e200]])))
     with pytest.raises(ValueError, match="minimum of 2"):
-        RawlsianKMeans(1).fit(open_blocks(np.ones((1, 1))))
+        RawlsianKMeans(1, pooling=0).fit(open_blocks(np.ones((1, 1))))
 
 
 def test_what_takes_rows_in_memory_only_says_so():
@@ -311,7 +311,7 @@ def test_what_takes_rows_in_memory_only_says_so():
     with pytest.raises(ValueError, match="FairLloyd takes rows in memory"):
         FairLloyd(2).fit(blocks)
     with pytest.raises(ValueError, match="takes rows in memory"):
-        RawlsianKMeans(2, bound="group").fit(blocks)
+        RawlsianKMeans(2, bound="group", pooling=0).fit(blocks)
     with pytest.raises(ValueError, match="takes rows in memory"):
         RawlsianPostprocessor(bound="group").fit(blocks)
     with pytest.raises(ValueError, match="'batch' or 'rawls' for data out of core"):

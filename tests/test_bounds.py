@@ -158,7 +158,7 @@ def test_the_cuts_found_are_those_that_are_violated_most():
 
 def test_triangle_inequalities_make_the_bound_tighter():
     case = make_case(3, 60, 4, 2)
-    fitted = RawlsianKMeans(4, random_state=0)
+    fitted = RawlsianKMeans(4, random_state=0, pooling=0)
     cost = fitted.fit(case.X, sensitive_features=case.groups).group_costs_.max()
     options = {"n_clusters": 4, "group_weights": fitted.group_weights_, "tol": 0.0}
 
@@ -173,7 +173,7 @@ def test_triangle_inequalities_make_the_bound_tighter():
 @pytest.fixture(scope="module")
 def fitted(golden):
     """Return the best clusters known of the golden sample."""
-    estimator = RawlsianKMeans(5, max_distance=8.0, random_state=0)
+    estimator = RawlsianKMeans(5, max_distance=8.0, random_state=0, pooling=0)
     return estimator.fit(golden.X, sensitive_features=golden.sex)
 
 

@@ -39,7 +39,7 @@ pytestmark = [
 ]
 
 N_ROWS = 900
-FEW = {"n_init": 2, "n_crossings": 0, "random_state": 0}
+FEW = {"pooling": 0, "n_init": 2, "n_crossings": 0, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -168,17 +168,17 @@ def test_chunks_without_rows_change_nothing(one_machine):
     fair.fit(rows, sensitive_features=groups)
     assert fair.labels_.shape == (N_ROWS,)
     with pytest.raises(ValueError, match="minimum of 2"):
-        RawlsianKMeans(2).fit(
+        RawlsianKMeans(2, pooling=0).fit(
             da.ones((0, 2), chunks=(0, 2)), sensitive_features=da.ones(0)
         )
 
 
 def test_groups_in_a_list_keep_their_types():
     X = da.from_array(people(6)[0], chunks=(3, 4))
-    fit = RawlsianKMeans(1).fit(X, sensitive_features=[1, "b", 1, "b", 1, 1])
+    fit = RawlsianKMeans(1, pooling=0).fit(X, sensitive_features=[1, "b", 1, "b", 1, 1])
     assert fit.groups_.tolist() == [1, "b"]
     with pytest.raises(ValueError, match="missing"):
-        RawlsianKMeans(1).fit(X, sensitive_features=["a", None] * 3)
+        RawlsianKMeans(1, pooling=0).fit(X, sensitive_features=["a", None] * 3)
 
 
 def test_what_needs_rows_in_memory_does_not_fetch_them():
@@ -253,7 +253,7 @@ def test_an_audit_by_the_nearest_mean_takes_dask_arrays():
 )
 def test_what_does_not_go_together_is_told(X, groups, message):
     with pytest.raises(ValueError, match=message) as error:
-        RawlsianKMeans(2).fit(X, sensitive_features=groups)
+        RawlsianKMeans(2, pooling=0).fit(X, sensitive_features=groups)
     assert "\n" not in str(error.value)
 
 
@@ -352,7 +352,7 @@ def test_a_fit_whose_scheduler_is_gone_says_so():
 
 def test_a_fit_inside_of_a_worker_is_refused(client):
     def fit(n):
-        return RawlsianKMeans(2).fit(da.ones((n, 2), chunks=(5, 2)))
+        return RawlsianKMeans(2, pooling=0).fit(da.ones((n, 2), chunks=(5, 2)))
 
     with pytest.raises(rawlsian_dask.ClusterError, match="inside of a Dask worker"):
         client.submit(fit, 20).result()

@@ -275,8 +275,8 @@ def test_a_warning_of_a_bound_that_was_stopped_names_the_line(few, monkeypatch):
 
 def test_a_warning_by_way_of_a_grid_search_names_the_line_that_called_it():
     X = np.random.default_rng(0).normal(size=(12, 2))
-    search = GridSearchCV(RawlsianKMeans(2, n_init=1, n_crossings=0), {"max_iter": [3]},
-                          cv=2)  # fmt: skip
+    fair = RawlsianKMeans(2, n_init=1, n_crossings=0, pooling=0)
+    search = GridSearchCV(fair, {"max_iter": [3]}, cv=2)
 
     with pytest.warns(UserWarning, match="y is ignored") as caught:
         search.fit(X, np.arange(12) % 2)
@@ -289,7 +289,9 @@ def test_stopping_the_bound_leaves_the_search_completed(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("rawlsian._estimators.kmeans.set_gap", stop)
-    fair = RawlsianKMeans(2, n_init=1, n_crossings=0, bound="group", random_state=0)
+    fair = RawlsianKMeans(
+        2, n_init=1, n_crossings=0, bound="group", random_state=0, pooling=0
+    )
 
     with pytest.warns(ConvergenceWarning, match="there is no bound_"):
         fair.fit([[0.0], [1.0], [5.0], [6.0]], sensitive_features=list("abab"))
@@ -301,7 +303,9 @@ def test_stopping_the_bound_leaves_the_search_completed(monkeypatch):
 def test_a_fit_out_of_core_that_fails_leaves_a_fitted_estimator_as_it_was():
     X = np.random.default_rng(0).normal(size=(12, 3))
     groups = list("ab") * 6
-    fair = RawlsianKMeans(2, n_init=2, n_crossings=0, bound="group", random_state=0)
+    fair = RawlsianKMeans(
+        2, n_init=2, n_crossings=0, bound="group", random_state=0, pooling=0
+    )
     labels = fair.fit(X, sensitive_features=groups).predict(X)
 
     with pytest.raises(ValueError, match="takes rows in memory"):
@@ -312,7 +316,9 @@ def test_a_fit_out_of_core_that_fails_leaves_a_fitted_estimator_as_it_was():
 
 def test_a_fit_that_fails_keeps_all_results_of_the_one_before():
     X = np.random.default_rng(0).normal(size=(12, 3))
-    fair = RawlsianKMeans(3, n_init=2, n_crossings=0, bound="group", random_state=0)
+    fair = RawlsianKMeans(
+        3, n_init=2, n_crossings=0, bound="group", random_state=0, pooling=0
+    )
     fair.fit(X, sensitive_features=list("ab") * 6)
 
     with pytest.raises(ValueError, match="n_clusters=3 is more than"):

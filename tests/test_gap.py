@@ -21,7 +21,7 @@ def fit(estimator, case):
 
 
 def test_without_a_bound_nothing_is_told_of_it():
-    fitted = fit(RawlsianKMeans(2, random_state=0), make_case(0, 20, 2, 2))
+    fitted = fit(RawlsianKMeans(2, random_state=0, pooling=0), make_case(0, 20, 2, 2))
 
     assert not hasattr(fitted, "bound_")
     assert not hasattr(fitted, "gap_closed_")
@@ -46,7 +46,10 @@ def test_the_gap_is_counted_from_the_start_of_the_walk(golden, utility):
 
 def test_the_gap_is_counted_from_the_best_k_means():
     case = make_case(5, 40, 3, 2)
-    fair = fit(RawlsianKMeans(3, bound="group", random_state=0, max_distance=8.0), case)
+    fair = fit(
+        RawlsianKMeans(3, bound="group", random_state=0, max_distance=8.0, pooling=0),
+        case,
+    )
 
     data = {"sensitive_features": case.groups, "max_distance": 8.0}
     plain = kmeans_restarts(case.X, 3, n_runs=2000, random_state=0, **data)
@@ -64,7 +67,8 @@ def test_the_gap_is_counted_from_the_best_k_means():
 def test_the_proved_gap_is_that_of_the_proved_bound(centers):
     case = make_case(0, 20, 2, 2)
     fitted = fit(
-        RawlsianKMeans(2, centers=centers, bound="proved", random_state=0), case
+        RawlsianKMeans(2, centers=centers, bound="proved", random_state=0, pooling=0),
+        case,
     )
 
     bound = proved_bound(case.X, case.groups, n_clusters=2, random_state=0)
@@ -78,7 +82,7 @@ def test_the_proved_gap_is_that_of_the_proved_bound(centers):
 
 def test_a_bound_says_how_far_it_is_from_the_best_known():
     case = make_case(0, 20, 2, 2)
-    fitted = fit(RawlsianKMeans(2, random_state=0), case)
+    fitted = fit(RawlsianKMeans(2, random_state=0, pooling=0), case)
 
     searched = proved_bound(case.X, case.groups, n_clusters=2, random_state=0)
     given = proved_bound(case.X, case.groups, n_clusters=2, group_weights=[1, 1])
@@ -93,14 +97,16 @@ def test_a_gap_of_which_nothing_is_proved_is_not_told_as_none():
     X = 0.1 * rng.normal(size=(40, 2))
     X[20:] += 1e6
 
-    fitted = RawlsianKMeans(2, bound="proved", random_state=0)
+    fitted = RawlsianKMeans(2, bound="proved", random_state=0, pooling=0)
     fitted.fit(X, sensitive_features=np.arange(40) % 2)
 
     assert fitted.bound_.cost == 0  # rounding may be larger than the gap left
     assert fitted.proved_gap_ == np.inf
 
 
-@pytest.mark.parametrize("estimator", [RawlsianKMeans(2), RawlsianPostprocessor()])
+@pytest.mark.parametrize(
+    "estimator", [RawlsianKMeans(2, pooling=0), RawlsianPostprocessor()]
+)
 def test_fitting_again_without_a_bound_forgets_the_old_one(estimator):
     case = make_case(0, 20, 2, 2)
     fit(estimator.set_params(bound="proved", random_state=0), case)
@@ -118,7 +124,12 @@ def test_max_distance_changes_no_gap():
     near, far = (
         fit(
             RawlsianKMeans(
-                3, centers="mean", bound="group", random_state=0, max_distance=delta
+                3,
+                centers="mean",
+                bound="group",
+                random_state=0,
+                max_distance=delta,
+                pooling=0,
             ),
             case,
         )
@@ -133,14 +144,16 @@ def test_max_distance_changes_no_gap():
 def test_where_nothing_is_left_all_of_it_is_closed():
     X = np.repeat([[0.0], [1.0], [5.0]], 4, axis=0)
 
-    fitted = RawlsianKMeans(3, bound="proved", random_state=0)
+    fitted = RawlsianKMeans(3, bound="proved", random_state=0, pooling=0)
     fitted.fit(X, sensitive_features=list("ab") * 6)
 
     assert fitted.gap_closed_ == 1
     assert fitted.proved_gap_ == 0
 
 
-@pytest.mark.parametrize("estimator", [RawlsianKMeans(2), RawlsianPostprocessor()])
+@pytest.mark.parametrize(
+    "estimator", [RawlsianKMeans(2, pooling=0), RawlsianPostprocessor()]
+)
 def test_an_unknown_bound_is_told_in_one_sentence(estimator):
     with pytest.raises(
         ValueError, match="bound must be None, 'group' or 'proved', got"

@@ -37,7 +37,7 @@ def expected_to_fail(estimator):
     [
         FairLloyd(3, n_init=2),
         RawlsianKMeans(3, n_crossings=10),
-        RawlsianKMeans(3, centers="mean", n_init=8, n_crossings=10),
+        RawlsianKMeans(3, centers="mean", n_init=8, n_crossings=10, pooling=0),
     ],
     expected_failed_checks=expected_to_fail,
 )
@@ -298,7 +298,7 @@ def test_on_small_data_the_search_finds_what_brute_force_does(k):
     n_found = 0
     for seed in range(10):
         case = make_case(seed, 7, k, 2)
-        fitted = RawlsianKMeans(k, n_init=20, n_crossings=40, random_state=0)
+        fitted = RawlsianKMeans(k, n_init=20, n_crossings=40, random_state=0, pooling=0)
         fitted.fit(case.X, sensitive_features=case.groups)
         best = least_cost_of_any_partition(case, k)
         assert fitted.group_costs_.max() >= best - 1e-9
@@ -309,7 +309,7 @@ def test_on_small_data_the_search_finds_what_brute_force_does(k):
 
 def test_the_search_does_better_than_as_many_independent_starts(golden):
     lone = FairLloyd(5, n_init=200, random_state=0)
-    crossed = RawlsianKMeans(5, n_init=40, n_crossings=160, random_state=0)
+    crossed = RawlsianKMeans(5, n_init=40, n_crossings=160, random_state=0, pooling=0)
 
     costs = [
         fitted.fit(golden.X, sensitive_features=golden.sex).group_costs_.max()
@@ -322,14 +322,16 @@ def test_the_search_does_better_than_as_many_independent_starts(golden):
 def test_with_one_group_it_is_k_means(golden):
     theirs = KMeans(5, n_init=30, random_state=0).fit(golden.X).inertia_
 
-    ours = RawlsianKMeans(5, random_state=0).fit(golden.X)
+    ours = RawlsianKMeans(5, random_state=0, pooling=0).fit(golden.X)
 
     assert ours.inertia_ <= theirs * (1 + 1e-9)
     assert ours.group_weights_.tolist() == [1.0]
 
 
 def test_what_it_stores_belongs_together(golden):
-    fitted = RawlsianKMeans(5, n_crossings=32, max_distance=8.0, random_state=0)
+    fitted = RawlsianKMeans(
+        5, n_crossings=32, max_distance=8.0, random_state=0, pooling=0
+    )
     fitted.fit(golden.X, sensitive_features=golden.sex)
 
     X = golden.X
@@ -352,10 +354,10 @@ def test_a_row_of_weight_two_is_two_rows():
     rows = np.repeat(np.arange(40), weights)
     options = {"n_init": 60, "n_crossings": 200, "random_state": 0}
 
-    weighted = RawlsianKMeans(3, **options).fit(
+    weighted = RawlsianKMeans(3, **options, pooling=0).fit(
         case.X, sensitive_features=case.groups, sample_weight=weights
     )
-    repeated = RawlsianKMeans(3, **options).fit(
+    repeated = RawlsianKMeans(3, **options, pooling=0).fit(
         case.X[rows], sensitive_features=case.groups[rows]
     )
 
@@ -364,7 +366,7 @@ def test_a_row_of_weight_two_is_two_rows():
 
 def test_threads_and_slots_change_nothing(golden, monkeypatch):
     def fit():
-        fitted = RawlsianKMeans(4, n_crossings=64, random_state=1)
+        fitted = RawlsianKMeans(4, n_crossings=64, random_state=1, pooling=0)
         return fitted.fit(golden.X, sensitive_features=golden.sex).cluster_centers_
 
     monkeypatch.setenv("NUMBA_NUM_THREADS", "1")
@@ -378,7 +380,7 @@ def test_threads_and_slots_change_nothing(golden, monkeypatch):
 def test_three_groups_and_more_are_served(golden):
     groups = np.arange(len(golden.X)) % 5
 
-    fitted = RawlsianKMeans(4, n_crossings=64, random_state=0)
+    fitted = RawlsianKMeans(4, n_crossings=64, random_state=0, pooling=0)
     fitted.fit(golden.X, sensitive_features=groups)
 
     # Groups with weight have the same cost, the others less.
@@ -391,7 +393,12 @@ def test_three_groups_and_more_are_served(golden):
 def test_a_callback_is_told_how_far_it_is(golden):
     steps = []
     fitted = RawlsianKMeans(
-        3, n_init=8, n_crossings=70, random_state=0, callback=steps.append
+        3,
+        n_init=8,
+        n_crossings=70,
+        random_state=0,
+        callback=steps.append,
+        pooling=0,
     )
 
     fitted.fit(golden.X, sensitive_features=golden.sex)
@@ -408,7 +415,7 @@ def test_ctrl_c_keeps_the_best_so_far(golden):
         if step.n_done > 40:
             raise KeyboardInterrupt
 
-    fitted = RawlsianKMeans(3, n_init=8, random_state=0, callback=stop)
+    fitted = RawlsianKMeans(3, n_init=8, random_state=0, callback=stop, pooling=0)
 
     with pytest.warns(ConvergenceWarning, match="the best found so far"):
         fitted.fit(golden.X, sensitive_features=golden.sex)
@@ -428,7 +435,7 @@ def test_ctrl_c_keeps_the_best_so_far(golden):
     ],
 )
 def test_bad_parameters_are_told_in_one_sentence(options, message):
-    fitted = RawlsianKMeans(**{"n_clusters": 2, **options})
+    fitted = RawlsianKMeans(**{"n_clusters": 2, **options}, pooling=0)
 
     with pytest.raises(ValueError, match=message):
         fitted.fit(np.random.default_rng(0).normal(size=(5, 2)))
@@ -438,7 +445,7 @@ def test_bad_parameters_are_told_in_one_sentence(options, message):
 def test_three_groups_can_be_served_perfectly(centers):
     X = np.repeat([[0.8], [0.6], [0.5]], 4, axis=0)
 
-    fitted = RawlsianKMeans(3, centers=centers, random_state=0)
+    fitted = RawlsianKMeans(3, centers=centers, random_state=0, pooling=0)
     fitted.fit(X, sensitive_features=list("abc") * 4)
 
     assert fitted.group_costs_ == pytest.approx(0, abs=1e-15)
@@ -449,19 +456,19 @@ def test_groups_given_as_y_are_warned_of():
     case = make_case(0, 20, 2, 2)
 
     with pytest.warns(UserWarning, match="give groups as fit"):
-        RawlsianKMeans(2, n_init=4, n_crossings=0).fit(case.X, case.groups)
+        RawlsianKMeans(2, n_init=4, n_crossings=0, pooling=0).fit(case.X, case.groups)
 
 
 def test_the_groups_travel_through_a_pipeline():
     case = make_case(0, 40, 3, 2)
     with sklearn.config_context(enable_metadata_routing=True):
-        fair = RawlsianKMeans(3, random_state=0).set_fit_request(
+        fair = RawlsianKMeans(3, random_state=0, pooling=0).set_fit_request(
             sensitive_features=True
         )
         pipeline = make_pipeline(StandardScaler(), fair)
         pipeline.fit(case.X, sensitive_features=case.groups)
 
-    alone = RawlsianKMeans(3, random_state=0)
+    alone = RawlsianKMeans(3, random_state=0, pooling=0)
     alone.fit(StandardScaler().fit_transform(case.X), sensitive_features=case.groups)
     assert pipeline[-1].groups_.tolist() == [0, 1]
     assert np.array_equal(pipeline[-1].labels_, alone.labels_)
@@ -470,7 +477,7 @@ def test_the_groups_travel_through_a_pipeline():
 def test_more_clusters_than_different_rows_leaves_nothing_to_pay():
     X = np.repeat([[0.0], [1.0], [2.0]], 4, axis=0)
 
-    fitted = RawlsianKMeans(5, n_init=4, n_crossings=8, random_state=0)
+    fitted = RawlsianKMeans(5, n_init=4, n_crossings=8, random_state=0, pooling=0)
 
     assert fitted.fit(X, sensitive_features=list("ab") * 6).inertia_ == 0
 
@@ -483,7 +490,9 @@ def test_on_small_data_mean_centers_find_what_brute_force_does(k, n_groups):
     n_found = 0
     for seed in range(10):
         case = make_case(seed, 7, k, n_groups)
-        fitted = RawlsianKMeans(k, centers="mean", max_distance=10.0, random_state=0)
+        fitted = RawlsianKMeans(
+            k, centers="mean", max_distance=10.0, random_state=0, pooling=0
+        )
         fitted.fit(case.X, sensitive_features=case.groups)
         best = max(
             case.reference.utilities(labels).min() for labels in partitions(7, k)
@@ -496,7 +505,9 @@ def test_on_small_data_mean_centers_find_what_brute_force_does(k, n_groups):
 
 
 def test_what_it_stores_with_mean_centers_belongs_together(golden):
-    fitted = RawlsianKMeans(5, centers="mean", max_distance=8.0, random_state=0)
+    fitted = RawlsianKMeans(
+        5, centers="mean", max_distance=8.0, random_state=0, pooling=0
+    )
     fitted.fit(golden.X, sensitive_features=golden.sex)
 
     expected = group_utilities(golden.X, fitted.labels_, golden.sex, max_distance=8.0)
@@ -511,7 +522,7 @@ def test_what_it_stores_with_mean_centers_belongs_together(golden):
 
 
 def test_with_mean_centers_nothing_that_rawls_tries_helps_further(golden):
-    fitted = RawlsianKMeans(5, centers="mean", random_state=0)
+    fitted = RawlsianKMeans(5, centers="mean", random_state=0, pooling=0)
     fitted.fit(golden.X, sensitive_features=golden.sex)
 
     walk = traverse(golden.X, fitted.labels_, golden.sex, operator="rawls")
@@ -527,7 +538,9 @@ def test_ctrl_c_while_means_are_searched_keeps_the_best_so_far(stage, monkeypatc
         raise KeyboardInterrupt
 
     monkeypatch.setattr(finishing, stage, stop)
-    fitted = RawlsianKMeans(3, centers="mean", random_state=0, bound="proved")
+    fitted = RawlsianKMeans(
+        3, centers="mean", random_state=0, bound="proved", pooling=0
+    )
     with pytest.warns(ConvergenceWarning, match="the best found so far"):
         fitted.fit(case.X, sensitive_features=case.groups)
 
@@ -554,7 +567,7 @@ def test_the_number_of_threads_does_not_change_mean_centers(monkeypatch):
     case = make_case(4, 120, 4, 3)
 
     def fit():
-        fitted = RawlsianKMeans(4, centers="mean", n_init=16, n_crossings=32)
+        fitted = RawlsianKMeans(4, centers="mean", n_init=16, n_crossings=32, pooling=0)
         fitted.set_params(random_state=0).fit(case.X, sensitive_features=case.groups)
         return fitted.labels_, fitted.group_costs_
 
@@ -569,7 +582,9 @@ def test_mean_centers_end_higher_than_r1_from_k_means(golden):
     labels = KMeans(5, n_init=10, random_state=0).fit(golden.X).labels_
     walked = traverse(golden.X, labels, golden.sex, max_distance=8.0)
 
-    fitted = RawlsianKMeans(5, centers="mean", max_distance=8.0, random_state=0)
+    fitted = RawlsianKMeans(
+        5, centers="mean", max_distance=8.0, random_state=0, pooling=0
+    )
     fitted.fit(golden.X, sensitive_features=golden.sex)
 
     assert fitted.group_utilities_.min() > walked.utilities[-1].min()
@@ -577,7 +592,7 @@ def test_mean_centers_end_higher_than_r1_from_k_means(golden):
 
 def test_free_centers_serve_the_worst_off_group_no_worse_than_means(golden):
     lowest = [
-        RawlsianKMeans(5, centers=centers, max_distance=8.0, random_state=0)
+        RawlsianKMeans(5, centers=centers, max_distance=8.0, random_state=0, pooling=0)
         .fit(golden.X, sensitive_features=golden.sex)
         .group_utilities_.min()
         for centers in ("free", "mean")
@@ -590,7 +605,9 @@ def test_mean_centers_take_weights():
     case = make_case(0, 30, 3, 2)
     weights = np.random.default_rng(0).integers(1, 4, size=30)
 
-    fitted = RawlsianKMeans(3, centers="mean", max_distance=9.0, random_state=0)
+    fitted = RawlsianKMeans(
+        3, centers="mean", max_distance=9.0, random_state=0, pooling=0
+    )
     fitted.fit(case.X, sensitive_features=case.groups, sample_weight=weights)
 
     expected = group_utilities(

@@ -40,8 +40,8 @@ def three_groups(n, seed=0):
 def test_where_the_sample_is_everything_the_result_is_that_of_memory(groups_of):
     X, groups = groups_of(3000)
     options = {"random_state": 0, "n_init": 16, "n_crossings": 64}
-    memory = RawlsianKMeans(3, **options).fit(X, sensitive_features=groups)
-    blocks = RawlsianKMeans(3, **options).fit(
+    memory = RawlsianKMeans(3, **options, pooling=0).fit(X, sensitive_features=groups)
+    blocks = RawlsianKMeans(3, **options, pooling=0).fit(
         open_blocks(X, block_size=700), sensitive_features=groups
     )
     ours, theirs = blocks.group_costs_.max(), memory.group_costs_.max()
@@ -50,9 +50,9 @@ def test_where_the_sample_is_everything_the_result_is_that_of_memory(groups_of):
 
 def test_what_is_found_on_a_sample_is_finished_on_all_rows():
     X, groups = people(200_000, 3)
-    fit = RawlsianKMeans(2, n_init=4, n_crossings=0, random_state=1)
+    fit = RawlsianKMeans(2, n_init=4, n_crossings=0, random_state=1, pooling=0)
     fit.fit(open_blocks(X), sensitive_features=groups)
-    memory = RawlsianKMeans(2, n_init=4, n_crossings=0, random_state=1)
+    memory = RawlsianKMeans(2, n_init=4, n_crossings=0, random_state=1, pooling=0)
     memory.fit(X, sensitive_features=groups)
     ours, theirs = fit.group_costs_.max(), memory.group_costs_.max()
     assert ours == pytest.approx(theirs, rel=1e-4)
@@ -80,8 +80,8 @@ def test_a_fit_tells_what_its_labels_and_centers_mean(centers):
 def test_means_in_blocks_serve_the_worst_off_nearly_as_well_as_in_memory():
     X, groups = people(1200)
     options = {"centers": "mean", "n_init": 8, "n_crossings": 16, "random_state": 0}
-    memory = RawlsianKMeans(3, **options).fit(X, sensitive_features=groups)
-    blocks = RawlsianKMeans(3, **options)
+    memory = RawlsianKMeans(3, **options, pooling=0).fit(X, sensitive_features=groups)
+    blocks = RawlsianKMeans(3, **options, pooling=0)
     blocks.fit(open_blocks(X), sensitive_features=groups)
     plain = KMeans(3, random_state=0, n_init=10).fit_predict(X)
     start = -group_utilities(X, plain, groups, max_distance=0.0).min()
@@ -94,10 +94,10 @@ def test_weights_count_as_people():
     weights = np.random.default_rng(0).integers(1, 4, 2000)
     twice = np.repeat(np.arange(2000), weights)
     options = {"random_state": 0, "n_init": 16, "n_crossings": 64}
-    weighted = RawlsianKMeans(3, **options).fit(
+    weighted = RawlsianKMeans(3, **options, pooling=0).fit(
         open_blocks(X), sensitive_features=groups, sample_weight=weights
     )
-    repeated = RawlsianKMeans(3, **options).fit(
+    repeated = RawlsianKMeans(3, **options, pooling=0).fit(
         open_blocks(X[twice]), sensitive_features=groups[twice]
     )
     np.testing.assert_allclose(weighted.group_costs_, repeated.group_costs_, rtol=1e-6)
@@ -127,7 +127,7 @@ def test_passes_are_counted_told_and_limited():
     assert any(isinstance(step, SearchStep) for step in steps)
     assert fit.n_passes_ <= 6
     with pytest.raises(ValueError, match="max_passes"):
-        RawlsianKMeans(3, max_passes=3).fit(open_blocks(X))
+        RawlsianKMeans(3, max_passes=3, pooling=0).fit(open_blocks(X))
 
 
 def test_ctrl_c_in_the_search_leaves_only_what_must_be_done():

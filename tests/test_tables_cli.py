@@ -740,7 +740,7 @@ def test_ctrl_c_keeps_the_best_that_a_search_has_found(tmp_path, monkeypatch):
         def stop(step):
             raise KeyboardInterrupt
 
-        return RawlsianKMeans(*arguments, callback=stop, **options)
+        return RawlsianKMeans(*arguments, callback=stop, **options, pooling=0)
 
     method = METHODS["kmeans-free"]._replace(solver=interrupting)
     monkeypatch.setitem(METHODS, "kmeans-free", method)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-FEW = {"n_init": 3, "n_crossings": 2, "random_state": 0}
+FEW = {"pooling": 0, "n_init": 3, "n_crossings": 2, "random_state": 0}
 
 
 def people(n=3000, d=4, seed=0):

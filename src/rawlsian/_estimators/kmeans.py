@@ -52,7 +52,7 @@ class RawlsianKMeans(CentersEstimator):
     n_crossings : int, default=None
         Number of runs that start from centers of earlier ones; ``None`` means 100
         and 12 times the square of the number of clusters, at most 10,000.
-    pooling : float or "cv", default=0.0
+    pooling : float or "cv", default="cv"
         Mix each group's cost with everyone's: the cost of a group of n people becomes
         ``n / (n + pooling)`` of its own mean cost and for the rest everyone's. A group
         of few people has a cost that is mostly noise, and centers fitted to noise serve
@@ -155,7 +155,8 @@ class RawlsianKMeans(CentersEstimator):
     --------
     >>> from rawlsian import RawlsianKMeans, load_adult
     >>> adult = load_adult(sample=500, random_state=576)
-    >>> fair = RawlsianKMeans(5, max_distance=adult.max_distance, random_state=0)
+    >>> fair = RawlsianKMeans(5, pooling=0, random_state=0)
+    >>> fair = fair.set_params(max_distance=adult.max_distance)
     >>> fair.fit(adult.data, sensitive_features=adult.sensitive_features).groups_
     array(['Female', 'Male'], dtype='<U6')
     >>> fair.group_utilities_.round(3)
@@ -169,7 +170,7 @@ class RawlsianKMeans(CentersEstimator):
         centers: Literal["free", "mean"] = "free",
         n_init: int = N_INIT,
         n_crossings: int | None = None,
-        pooling: PoolingStrength = 0.0,
+        pooling: PoolingStrength = "cv",
         max_distance: MaxDistance = "auto",
         bound: WhichBound = None,
         max_iter: int = MAX_ITER,

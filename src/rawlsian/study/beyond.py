@@ -159,6 +159,7 @@ def _solve(sample: Sample, n_clusters: int, centers: Centers) -> dict[str, Any]:
     estimator = RawlsianKMeans(
         n_clusters, centers=centers, max_distance=sample.max_distance,
         random_state=sample.seed,
+        pooling=0,
     )  # fmt: skip
     fitted, seconds = _timed(
         lambda: estimator.fit(sample.X, sensitive_features=sample.sex)
