@@ -414,6 +414,7 @@ def test_with_one_group_there_is_nothing_to_pool():
     fitted = RawlsianKMeans(2, pooling="cv", **FEW).fit(X)
 
     assert fitted.pooling_ == 0
+    assert not hasattr(fitted, "pooling_cv_")
 
 
 def test_rows_of_no_weight_are_as_if_they_were_not_there():

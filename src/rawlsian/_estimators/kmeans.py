@@ -91,7 +91,8 @@ class RawlsianKMeans(CentersEstimator):
     pooling_ : float
         The strength of pooling.
     pooling_cv_ : PoolingChoice
-        With ``pooling="cv"``: the held-out costs with every strength tried.
+        With ``pooling="cv"`` and several groups: the held-out costs with every
+        strength tried.
     group_weights_ : ndarray of shape (n_groups,)
         With free centers only. Lambda: how much each group weighs in the centers; it
         sums to 1. A group whose cost is below the largest has next to no weight.

@@ -68,7 +68,12 @@ class PoolingChoice:
 def choose_strength(
     estimator: Any, problem: Problem, n_clusters: int, rng: np.random.RandomState
 ) -> float:
-    """Return the strength of pooling that is chosen, and set `pooling_cv_`."""
+    """Return the strength of pooling that is chosen, and set `pooling_cv_`.
+
+    With one group, or as many clusters as rows, there is nothing to choose.
+    """
+    if problem.n_groups == 1 or int((problem.weights > 0).sum()) <= n_clusters:
+        return 0.0
     choice = choose_pooling(problem, n_clusters, rng)
     estimator.pooling_cv_ = choice
     return choice.strength
@@ -86,14 +91,13 @@ def choose_pooling(
     if problem.n_samples > MOST_ROWS:
         problem = balanced_part(problem, MOST_ROWS, rng)
     n_folds = _n_folds(int((problem.weights > 0).sum()), n_clusters)
-    strengths = _strengths(problem) if n_folds > 1 else np.zeros(1)
+    strengths = _strengths(problem)
     costs = np.zeros((len(strengths), problem.n_samples))
     for _ in range(N_REPEATS):
         folds = deal_to_folds(problem, n_folds, rng)
         for fold in range(n_folds):
             left_out = folds == fold
-            is_fitted = left_out if n_folds == 1 else (folds >= 0) & ~left_out
-            part = part_of(problem, is_fitted)
+            part = part_of(problem, (folds >= 0) & ~left_out)
             for j, centers in enumerate(_path(part, n_clusters, strengths, rng)):
                 costs[j, left_out] += nearest(problem.X[left_out], centers)[1]
     costs /= N_REPEATS
@@ -103,9 +107,7 @@ def choose_pooling(
 
 
 def _strengths(problem: Problem) -> NDArray[np.float64]:
-    """Return the strengths to try; only 0 if there is one group."""
-    if problem.n_groups == 1:
-        return np.zeros(1)
+    """Return the strengths to try, from 0 to infinity."""
     most = STRONGEST * float(problem.people.sum())
     n_between = max(int(np.log(most / WEAKEST) / np.log(FACTOR) + 1e-9) + 1, 1)
     between = WEAKEST * FACTOR ** np.arange(n_between)
@@ -113,13 +115,9 @@ def _strengths(problem: Problem) -> NDArray[np.float64]:
 
 
 def _n_folds(n_rows: int, n_clusters: int) -> int:
-    """Return N_FOLDS, or one per row if the others would be fewer than the clusters.
-
-    If even one row cannot be left out, there is one fold, which is fitted itself.
-    """
-    if n_rows - -(-n_rows // N_FOLDS) >= n_clusters and n_rows >= N_FOLDS:
-        return N_FOLDS
-    return n_rows if n_rows > n_clusters else 1
+    """Return N_FOLDS, or one per row if the others would be fewer than the clusters."""
+    left = n_rows - -(-n_rows // N_FOLDS)
+    return N_FOLDS if left >= n_clusters and n_rows >= N_FOLDS else n_rows
 
 
 def _path(
@@ -140,7 +138,7 @@ def _path(
         ends = runs.on(part.pooled(strength)).run(np.array([*carried, found[-1]]))
         found.append(ends.centers[np.argmin(ends.objectives)])
     found.append(plain[0])
-    return [centers + part.shift for centers in found[: len(strengths)]]
+    return [centers + part.shift for centers in found]
 
 
 def _by_group(

@@ -124,7 +124,8 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     pooling_ : float
         The strength of pooling.
     pooling_cv_ : PoolingChoice
-        With ``pooling="cv"``: the held-out costs with every strength tried.
+        With ``pooling="cv"`` and several groups: the held-out costs with every
+        strength tried.
     utilitarian_labels_ : ndarray of shape (n_samples,)
         The labels that the estimator found, from which the traversal started. They are
         renumbered if the estimator left a cluster empty.
