@@ -20,6 +20,9 @@ from rawlsian._support.compile import njit
 # Rows per buffer of a kernel: the buffer stays in the cache.
 ROWS_A_TILE = 4096
 
+# Rows of X that stay in the cache while several products with them are computed.
+ROWS_READ_AGAIN = 1024
+
 
 # --- Rows ---
 
@@ -100,15 +103,20 @@ def products_with_row(
 
 
 @njit
-def fill_row_products(X, columns_of_X, shift, rows, products, start, stop):
-    """products[r, i] = x . (X[rows[r]] - shift).  OUT: products[:, start:stop]."""
+def fill_row_products(X, columns_of_X, shift, rows, places, products, start, stop):
+    """products[places[r], i] = x . (X[rows[r]] - shift).
+
+    Rows of X are read once, tile by tile.  OUT: products[places, start:stop].
+    """
     columns, values = np.empty(X.shape[1], np.int64), np.empty(X.shape[1])
-    for r in range(rows.shape[0]):
-        n_nonzero = nonzero_entries(X, shift, rows[r], columns, values)
-        products_with_row(
-            X, columns_of_X, shift, columns, values, n_nonzero, start, stop,
-            products[r, start:stop],
-        )  # fmt: skip
+    for first in range(start, stop, ROWS_READ_AGAIN):
+        last = min(first + ROWS_READ_AGAIN, stop)
+        for r in range(rows.shape[0]):
+            n_nonzero = nonzero_entries(X, shift, rows[r], columns, values)
+            products_with_row(
+                X, columns_of_X, shift, columns, values, n_nonzero, first, last,
+                products[places[r], first:last],
+            )  # fmt: skip
 
 
 @njit
@@ -121,13 +129,13 @@ def update_products(
     OUT: products[:, :, start:stop].
     """
     columns, values = np.empty(X.shape[1], np.int64), np.empty(X.shape[1])
-    out = np.empty(min(ROWS_A_TILE, stop - start))
-    for move in range(examples.shape[0]):
-        x = examples[move]
-        w, g, source, target = weights[x], groups[x], sources[move], targets[move]
-        n_nonzero = nonzero_entries(X, shift, x, columns, values)
-        for first in range(start, stop, ROWS_A_TILE):
-            last = min(first + ROWS_A_TILE, stop)
+    out = np.empty(min(ROWS_READ_AGAIN, stop - start))
+    for first in range(start, stop, ROWS_READ_AGAIN):
+        last = min(first + ROWS_READ_AGAIN, stop)
+        for move in range(examples.shape[0]):
+            x = examples[move]
+            w, g, source, target = weights[x], groups[x], sources[move], targets[move]
+            n_nonzero = nonzero_entries(X, shift, x, columns, values)
             products_with_row(
                 X, columns_of_X, shift, columns, values, n_nonzero, first, last, out
             )

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rawlsian._core import cluster_sums, move_kernels, nearest_kernels, nearest_pairs
+from rawlsian._core import (
+    cluster_sums,
+    move_kernels,
+    nearest_kernels,
+    nearest_moves,
+    nearest_pairs,
+)
 from rawlsian._core.group_costs import (
     MOVES_BEFORE_RECOMPUTE,
     Block,
@@ -18,9 +24,10 @@ from rawlsian._core.group_costs import (
 )
 from rawlsian._core.problem import Problem
 
-# Products of boundary rows with all rows are kept for this many rows, and as long as
-# the table has no more than this many numbers (32 MB).
-MOST_BOUNDARY_ROWS = 256
+# Products of rows near a boundary with all rows are kept: for so many rows as long as
+# the table has no more than so many numbers (32 MB), and for fewer rows in any case.
+MOST_ROWS_HELD = 256
+FEWEST_ROWS_HELD = 32
 LARGEST_TABLE = 2**22
 
 # First rows of pairs whose products with all rows are computed at a time.
@@ -34,21 +41,20 @@ REACH_OF_HALF = 5.0
 # distance, are visited in any case.
 SLACK = 1e-7
 
+# Rows, the cells that they left and those that they entered.
+Moved: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+NO_MOVES: Moved = (np.empty(0, np.int64),) * 3
+
 
 class Boundary(NamedTuple):
     """Rows near a boundary of cells, whose cells a move may change.
 
     ``rows`` and ``margins`` are lists, one for each cluster, that begin at ``starts``.
-    ``once`` has each row once, by its smallest margin.
-    ``products[slots[i]]`` holds the products of row i with all rows, for the first.
     """
 
     starts: NDArray[np.int64]
     rows: NDArray[np.int64]
     margins: NDArray[np.float64]
-    once: NDArray[np.int64]
-    slots: NDArray[np.int64]
-    products: NDArray[np.float64]
 
 
 class NearestCosts(GroupCosts):
@@ -71,10 +77,11 @@ class NearestCosts(GroupCosts):
         self._label_squares = np.zeros((n_clusters, 1))
         self._mass, self._mean_norms = np.zeros(n_clusters), np.zeros(n_clusters)
         self._label_products = np.empty((n_clusters, 1, n_samples))
-        self._mean_products = np.empty((n_clusters, n_samples))
         self._squared = np.empty((n_clusters, n_samples))
-        self._distances = np.empty((n_clusters, n_samples))
-        self._firsts, self._seconds = np.empty((2, n_samples))
+        self._gaps = np.empty(n_samples)
+        # Of single moves: factors t, changes u of norms, largest shift of each mean.
+        self._factors, self._norm_changes = np.empty((2, 0, 0))
+        self._largest = np.zeros(n_clusters)
         # Sums of cells.
         self._cells = np.zeros(n_samples, dtype=np.int32)
         self._cell_members = np.zeros(n_clusters, dtype=np.int64)
@@ -84,7 +91,8 @@ class NearestCosts(GroupCosts):
         self._sums = np.zeros((n_clusters, n_groups, n_features))
         self._squares = np.zeros((n_clusters, n_groups))
         self._mean_dots = np.zeros((n_clusters, n_groups))
-        self._slack = SLACK * 2 * float(np.sqrt(problem.norms.max()))
+        self._furthest = 2 * float(np.sqrt(problem.norms.max()))
+        self._slack = SLACK * self._furthest
         self._is_moved = np.ones(n_clusters, dtype=np.bool_)
         self._is_changed = np.ones(n_clusters, dtype=np.bool_)
         self.recompute()
@@ -111,7 +119,7 @@ class NearestCosts(GroupCosts):
         )  # fmt: skip
         self._moves_since_recompute = 0
         self._is_moved[:] = True
-        self._summarise_labels()
+        self._summarise_means()
         self._fill_products(self._label_sums, self._label_products)
         self._cells[:] = 0
         rows, cells = self._measure()
@@ -124,7 +132,7 @@ class NearestCosts(GroupCosts):
         self._summarise_cells()
         if self._has_move_costs:
             self._fill_products(self._sums, self._cell_products)
-            self._refresh_move_costs()
+            self._refresh_move_costs(NO_MOVES)
 
     def move(
         self, examples: NDArray[np.int64], targets: NDArray[np.int64]
@@ -140,11 +148,8 @@ class NearestCosts(GroupCosts):
         if self._moves_since_recompute >= MOVES_BEFORE_RECOMPUTE:
             self.recompute()
             return sources
-        self._summarise_labels()
-        self._update_products(
-            self._one_group, (examples, sources, targets), self._label_sums,
-            self._label_products,
-        )  # fmt: skip
+        self._summarise_means()
+        self._update_label_products(examples, sources, targets)
         self._update_cells(*self._measure())
         return sources
 
@@ -166,7 +171,7 @@ class NearestCosts(GroupCosts):
             examples, targets, self.labels.copy(), self.members.copy(), counts, sums,
             squares, is_moved, np.empty_like(targets),
         )  # fmt: skip
-        _summarise_means(counts, sums, squares, is_moved, mass, mean_norms)
+        nearest_kernels.summarise_means(counts, sums, is_moved, mass, mean_norms)
         nearest_kernels.nearest_utilities(
             problem.X, problem.shift, problem.norms, problem.weights, problem.groups,
             sums, mass, mean_norms, is_moved, self._squared, problem.people,
@@ -206,15 +211,15 @@ class NearestCosts(GroupCosts):
         near = self._boundary_of_pairs()
         state = self._state_of_pairs(near)
         less, has_room = nearest_pairs.difference_together(
-            self._mass, self._shifts, self._distances, near.starts, near.rows,
+            self._mass, self._largest, self._squared, near.starts, near.rows,
             problem.weights.max(),
         )  # fmt: skip
         distinct = np.unique(examples)
         order = distinct[np.argsort(self.labels[distinct], kind="stable")]
         in_order = nearest_pairs.sort_by_label(
             order, problem.weights, self.labels, self._mass, self._mean_norms,
-            self._mean_products, self._squared, self.counts, self._mean_dots,
-            self._cell_products, self._plain, self._savings_by_half(less), lag,
+            self._mean_products(), self._squared, self.counts, self._mean_dots,
+            self._cell_products, self._plain_costs(), self._savings_by_half(less), lag,
             *problem.pooling[1:],
         )  # fmt: skip
         numbers = np.full((problem.n_samples, self.n_clusters), -1)
@@ -246,8 +251,8 @@ class NearestCosts(GroupCosts):
         problem = self.problem
         products = np.empty((len(rows), problem.n_samples))
         move_kernels.fill_row_products(
-            problem.X, problem.columns, problem.shift, rows, products, 0,
-            problem.n_samples,
+            problem.X, problem.columns, problem.shift, rows, np.arange(len(rows)),
+            products, 0, problem.n_samples,
         )  # fmt: skip
         return products
 
@@ -258,73 +263,109 @@ class NearestCosts(GroupCosts):
         of them with half its margin, reduced by ``less``.
         """
         problem, slack = self.problem, self._slack + np.sqrt(less)
-        near = self._boundary(REACH_OF_HALF * self._shifts, slack)
+        largest = REACH_OF_HALF * self._largest
+        once = self._near_rows(largest, slack)
         halved = np.zeros_like(self._move_costs)
         self._for_rows(
-            nearest_kernels.correct_all, problem.X, problem.shift, problem.weights,
-            problem.groups, self.labels, self._mean_norms, self._mean_products,
-            self._squared, self._distances, self._cells, self._factors, self._shifts,
-            near.once, near.slots, near.products, slack, 0.5,
-            less, REACH_OF_HALF, halved,
+            nearest_moves.savings_by_half, problem.X, problem.shift, problem.weights,
+            problem.groups, self.labels, self._mass, self._label_products,
+            self._squared, self._cells, self._factors, self._norm_changes, once,
+            self._slots, self._products, largest, slack, less, halved,
         )  # fmt: skip
         return halved
 
+    def _mean_products(self) -> NDArray[np.float64]:
+        """Return the products of rows and means."""
+        products: NDArray[np.float64] = self._label_products[:, 0]
+        return 1 / self._mass[:, None] * products
+
+    def _plain_costs(self) -> NDArray[np.float64]:
+        """Return the costs of single moves if no row changed its cell."""
+        plain: NDArray[np.float64] = nearest_moves.all_plain_costs(
+            self.counts, self._mean_dots, self._cell_products, self._factors,
+            self._norm_changes,
+        )  # fmt: skip
+        return plain
+
     def _state_of_pairs(self, near: Boundary) -> tuple[object, ...]:
         """Return the arguments that the searches of pairs share, rows first."""
-        self._ensure_move_costs()
         problem = self.problem
         mean_products, squared, cell_products, plain, shifts = (
             np.ascontiguousarray(np.moveaxis(array, -1, 0))
             for array in (
-                self._mean_products, self._squared, self._cell_products, self._plain,
-                self._shifts,
+                self._mean_products(), self._squared, self._cell_products,
+                self._plain_costs(), np.abs(self._factors) * np.sqrt(self._squared),
             )
         )  # fmt: skip
         return (
             problem.X, problem.shift, problem.weights, problem.groups, self.labels,
             self.members, self._mass, self._mean_norms, mean_products, squared,
             self.counts, self._mean_dots, cell_products, plain, shifts, self._cells,
-            near.starts, near.rows, near.margins, near.slots, near.products,
+            near.starts, near.rows, near.margins, self._slots, self._products,
             self._slack,
         )  # fmt: skip
 
-    def _summarise_labels(self) -> None:
+    def _summarise_means(self) -> None:
         """Update the means of clusters whose members changed."""
-        _summarise_means(
-            self._label_counts, self._label_sums, self._label_squares, self._is_moved,
-            self._mass, self._mean_norms,
+        nearest_kernels.summarise_means(
+            self._label_counts, self._label_sums, self._is_moved, self._mass,
+            self._mean_norms,
+        )  # fmt: skip
+
+    def _update_label_products(
+        self,
+        examples: NDArray[np.int64],
+        sources: NDArray[np.int64],
+        targets: NDArray[np.int64],
+    ) -> None:
+        """Update the products with sums of labels; recompute if that is cheaper."""
+        if len(examples) > self.n_clusters:
+            self._fill_products(self._label_sums, self._label_products)
+            return
+        problem = self.problem
+        self._for_rows(
+            move_kernels.update_products, problem.X, problem.columns, problem.shift,
+            problem.weights, self._one_group, examples, sources, targets,
+            self._label_products,
         )  # fmt: skip
 
     def _measure(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Compute the distances to means that moved; return rows to other cells."""
+        problem = self.problem
         found = self._for_rows(
-            nearest_kernels.measure, self.problem.norms, self._label_products,
-            self._mass, self._mean_norms, self._is_moved, self._cells,
-            self._mean_products, self._squared, self._distances, self._firsts,
-            self._seconds,
+            nearest_kernels.measure, problem.norms, problem.weights, self.labels,
+            self.members, self._label_products, self._mass, self._mean_norms,
+            self._is_moved, self._cells, self._squared, self._gaps, self._factors,
+            self._norm_changes, self._largest,
         )  # fmt: skip
-        rows, cells = (
-            found[0] if len(found) == 1 else map(np.hstack, zip(*found, strict=True))
-        )
+        if len(found) == 1:
+            rows, cells, self._largest = found[0]
+        else:
+            rows, cells = (np.hstack([each[j] for each in found]) for j in range(2))
+            self._largest = np.max([each[2] for each in found], axis=0)
         return rows, cells
 
     def _update_cells(self, rows: NDArray[np.int64], cells: NDArray[np.int64]) -> None:
         """Move rows to the cells of their nearest means, and update the costs."""
         problem = self.problem
         sources = np.empty_like(cells)
-        cluster_sums.reassign(
-            problem.X, problem.shift, problem.norms, problem.weights, problem.groups,
-            rows, cells, self._cells, self._cell_members, self.counts, self._sums,
-            self._squares, self._is_changed, sources,
-        )  # fmt: skip
+        self._is_changed[:] = False
+        if len(rows) > 0:
+            cluster_sums.reassign(
+                problem.X, problem.shift, problem.norms, problem.weights,
+                problem.groups, rows, cells, self._cells, self._cell_members,
+                self.counts, self._sums, self._squares, self._is_changed, sources,
+            )  # fmt: skip
         self._moves_since_recompute += len(rows)
         self._is_changed |= self._is_moved
         self._summarise_cells()
-        if self._has_move_costs:
-            self._update_products(
-                problem.groups, (rows, sources, cells), self._sums, self._cell_products
-            )
-            self._refresh_move_costs()
+        if not self._has_move_costs:
+            return
+        moved = rows, sources, cells
+        if len(rows) > self._sums.shape[0] * self._sums.shape[1]:
+            self._fill_products(self._sums, self._cell_products)
+            moved = NO_MOVES
+        self._refresh_move_costs(moved)
 
     def _summarise_cells(self) -> None:
         """Update the costs of cells after sums or means changed."""
@@ -340,14 +381,19 @@ class NearestCosts(GroupCosts):
             return
         n_groups, n_samples = self.problem.n_groups, self.problem.n_samples
         self._cell_products = np.empty((self.n_clusters, n_groups, n_samples))
-        self._plain = np.empty((self.n_clusters, n_groups + 1, n_samples))
         self._factors = np.empty((self.n_clusters, n_samples))
-        self._shifts = np.empty((self.n_clusters, n_samples))
+        self._norm_changes = np.empty((self.n_clusters, n_samples))
         self._move_costs = np.empty((self.n_clusters, n_groups + 1, n_samples))
+        self._is_corrected = np.zeros(self.n_clusters, dtype=np.bool_)
+        n_held = min(MOST_ROWS_HELD, max(LARGEST_TABLE // n_samples, FEWEST_ROWS_HELD))
+        self._products = np.empty((n_held, n_samples))
+        self._slots = np.full(n_samples, -1, dtype=np.int32)
+        self._held, self._hand = np.full(n_held, -1), np.zeros(1, dtype=np.int64)
         self._has_move_costs = True
         self._fill_products(self._sums, self._cell_products)
-        self._is_changed[:] = True
-        self._refresh_move_costs()
+        self._is_moved[:] = self._is_changed[:] = True
+        self._measure()
+        self._refresh_move_costs(NO_MOVES)
 
     def _fill_products(
         self, sums: NDArray[np.float64], products: NDArray[np.float64]
@@ -356,80 +402,53 @@ class NearestCosts(GroupCosts):
         X, shift = self.problem.X, self.problem.shift
         self._for_rows(move_kernels.fill_products, X, shift, sums, products)
 
-    def _update_products(
-        self,
-        groups: NDArray[np.int32],
-        moved: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
-        sums: NDArray[np.float64],
-        products: NDArray[np.float64],
-    ) -> None:
-        """Update products after rows moved; recompute them if that is cheaper."""
-        if len(moved[0]) > products.shape[0] * products.shape[1]:
-            self._fill_products(sums, products)
-        elif len(moved[0]) > 0:
-            problem = self.problem
-            self._for_rows(
-                move_kernels.update_products, problem.X, problem.columns,
-                problem.shift, problem.weights, groups, *moved, products,
-            )  # fmt: skip
-
-    def _refresh_move_costs(self) -> None:
-        """Recompute plain costs of the changed clusters, and all move costs."""
+    def _refresh_move_costs(self, moved: Moved) -> None:
+        """Update move costs after these rows went from cells to cells."""
         problem = self.problem
-        self._for_rows(
-            nearest_kernels.fill_plain_costs, problem.weights, self.labels,
-            self.members, self._mass, self._mean_norms, self._mean_products,
-            self._squared, self._distances, self.counts, self._mean_dots,
-            self._cell_products, self._is_changed, self._plain, self._factors,
-            self._shifts,
+        once = self._near_rows(self._largest, self._slack)
+        corrected = self._for_rows(
+            nearest_moves.fill_move_costs, problem.X, problem.shift, problem.weights,
+            problem.groups, self.labels, self.members, self._mass,
+            self._label_products, self._squared, self._cells, *moved, self.counts,
+            self._mean_dots, self._cell_products, self._factors, self._norm_changes,
+            once, self._slots, self._products, self._largest, self._slack,
+            self._is_changed, self._is_corrected, self._move_costs,
         )  # fmt: skip
-        near = self._boundary(self._shifts, self._slack)
-        self._for_rows(
-            nearest_kernels.fill_move_costs, problem.X, problem.shift, problem.weights,
-            problem.groups, self.labels, self.members, self._mean_norms,
-            self._mean_products, self._squared, self._distances, self._cells,
-            self._plain, self._factors,
-            self._shifts, near.once, near.slots, near.products, self._slack,
-            self._move_costs,
+        self._is_corrected = (
+            corrected[0] if len(corrected) == 1 else np.any(corrected, axis=0)
+        )
+
+    def _near_rows(
+        self, largest: NDArray[np.float64], slack: float
+    ) -> NDArray[np.int64]:
+        """Return the rows whose cells can change if means move by up to ``largest``.
+
+        The products of as many as possible with all rows are held.
+        """
+        problem = self.problem
+        near, places = nearest_kernels.near_rows(
+            self._gaps, self._squared, self._cells, largest, slack, self._furthest,
+            self._slots, self._held, self._hand,
         )  # fmt: skip
+        if len(places) > 0:
+            self._for_rows(
+                move_kernels.fill_row_products, problem.X, problem.columns,
+                problem.shift, self._held[places], places, self._products,
+            )  # fmt: skip
+        rows: NDArray[np.int64] = near
+        return rows
 
     def _boundary_of_pairs(self) -> Boundary:
         """List the rows whose cells a pair of moves can change."""
         self._ensure_move_costs()
         w = 2 * self.problem.weights.max()
-        room, r = self._mass - w, self._distances.max(axis=1)
+        room, r = self._mass - w, np.sqrt(self._squared.max(axis=1))
         # Two rows of weight w shift a mean by at most 2 w r / (N - 2 w).
         shifts = np.full(self.n_clusters, np.inf)
         np.divide(w * r, room, out=shifts, where=room > 0)
-        return self._boundary(shifts[:, None], self._slack)
-
-    def _boundary(self, shifts: NDArray[np.float64], slack: float) -> Boundary:
-        """List the rows whose cells can change if means move by up to these shifts."""
-        problem = self.problem
-        most = min(MOST_BOUNDARY_ROWS, LARGEST_TABLE // problem.n_samples)
-        starts, rows, margins, once, slots = nearest_kernels.boundary(
-            self._distances, self._firsts, self._seconds, self._cells, shifts, slack,
-            most,
-        )  # fmt: skip
-        products = np.empty((min(len(once), most), problem.n_samples))
-        self._for_rows(
-            move_kernels.fill_row_products, problem.X, problem.columns, problem.shift,
-            once[:most], products,
-        )  # fmt: skip
-        return Boundary(starts, rows, margins, once, slots, products)
-
-
-def _summarise_means(
-    counts: NDArray[np.float64],
-    sums: NDArray[np.float64],
-    squares: NDArray[np.float64],
-    is_moved: NDArray[np.bool_],
-    mass: NDArray[np.float64],
-    mean_norms: NDArray[np.float64],
-) -> None:
-    """Compute mass and squared norms of the means that moved, in place."""
-    unused = np.empty_like(counts)
-    cluster_sums.summarise(
-        counts, sums, squares, np.ones(1), 0.0, is_moved, mass, mean_norms, unused,
-        unused, np.empty(1),
-    )  # fmt: skip
+        near = self._near_rows(shifts, self._slack)
+        return Boundary(
+            *nearest_kernels.boundary(
+                near, self._squared, self._cells, shifts, self._slack
+            )
+        )

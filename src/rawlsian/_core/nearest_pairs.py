@@ -307,7 +307,7 @@ def listed_pairs(
 
 
 @njit
-def difference_together(mass, shifts, distances, starts, rows, heaviest):
+def difference_together(mass, largest, squared, starts, rows, heaviest):
     """Bound how much two moves together change distances otherwise than one by one.
 
     If both moves shift the mean of one cluster, it moves by D_x + D_y + e, with |e| at
@@ -322,9 +322,9 @@ def difference_together(mass, shifts, distances, starts, rows, heaviest):
     has_room[:-1] = mass > 2 * heaviest
     for c in range(n_clusters):
         if has_room[c]:
-            D, r = shifts[c].max(), 0.0
+            D, r = largest[c], 0.0
             for place in range(starts[c], starts[c + 1]):
-                r = max(r, distances[c, rows[place]])
+                r = max(r, np.sqrt(squared[c, rows[place]]))
             e = 2 * heaviest * D / (mass[c] - 2 * heaviest)
             bounds[c] = 2 * e * r + 2 * D * D + 4 * e * D + e * e
     return np.sort(bounds)[-2:].sum(), has_room
@@ -369,7 +369,8 @@ def sort_by_label(
             for column in range(2):
                 g = n_groups if column == 0 else lag
                 single[column, c, s] = plain[c, g, i]
-                moved[column, c, s] = plain[A, g, i] + plain[c, g, i] + halved[c, g, i]
+                moved[column, c, s] = plain[A, g, i] + plain[c, g, i]
+                moved[column, c, s] += halved[A, g, i] + halved[c, g, i]
     if everyone > 0.0:
         for each in (q, single, moved):
             each[1] = own * each[1] + everyone * each[0]
