@@ -259,12 +259,16 @@ def best_in_rows(labels, move_costs, lag, start, stop):
 
     Infinite for a row without such a move. single_moves skips rows by it.
     """
-    n_clusters, total = move_costs.shape[0], move_costs.shape[1] - 1
-    n_rows = stop - start
+    n_clusters, n_columns, n_samples = move_costs.shape
+    total, n_rows = n_columns - 1, stop - start
     leave, leave_lag = np.empty(n_rows), np.empty(n_rows)
+    flat = move_costs.ravel()
     for i in range(n_rows):
-        leave[i] = move_costs[labels[start + i], total, start + i]
-        leave_lag[i] = move_costs[labels[start + i], lag, start + i]
+        # Unsigned, as numba looks for negative positions otherwise.
+        plane = np.uint64(labels[start + i]) * np.uint64(n_columns)
+        at = plane * np.uint64(n_samples) + np.uint64(start + i)
+        leave[i] = flat[at + np.uint64(total * n_samples)]
+        leave_lag[i] = flat[at + np.uint64(lag * n_samples)]
     best = np.full(n_rows, np.inf)
     labels = labels[start:stop]
     for c in range(n_clusters):

@@ -43,7 +43,8 @@ SLACK = 1e-7
 
 # Rows, the cells that they left and those that they entered.
 Moved: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
-NO_MOVES: Moved = (np.empty(0, np.int64),) * 3
+NO_ROWS = np.empty(0, np.int64)
+NO_MOVES: Moved = NO_ROWS, NO_ROWS, NO_ROWS
 
 
 class Boundary(NamedTuple):
@@ -79,9 +80,9 @@ class NearestCosts(GroupCosts):
         self._label_products = np.empty((n_clusters, 1, n_samples))
         self._squared = np.empty((n_clusters, n_samples))
         self._gaps = np.empty(n_samples)
-        # Of single moves: factors t, changes u of norms, largest shift of each mean.
+        # Of single moves: factors t, changes u of norms, largest |D|^2 by label.
         self._factors, self._norm_changes = np.empty((2, 0, 0))
-        self._largest = np.zeros(n_clusters)
+        self._largest = np.zeros((n_clusters, n_clusters))
         # Sums of cells.
         self._cells = np.zeros(n_samples, dtype=np.int32)
         self._cell_members = np.zeros(n_clusters, dtype=np.int64)
@@ -122,7 +123,7 @@ class NearestCosts(GroupCosts):
         self._summarise_means()
         self._fill_products(self._label_sums, self._label_products)
         self._cells[:] = 0
-        rows, cells = self._measure()
+        rows, cells = self._measure(NO_ROWS)
         self._cells[rows] = cells
         cluster_sums.accumulate(
             problem.X, problem.shift, problem.norms, problem.weights, problem.groups,
@@ -150,7 +151,7 @@ class NearestCosts(GroupCosts):
             return sources
         self._summarise_means()
         self._update_label_products(examples, sources, targets)
-        self._update_cells(*self._measure())
+        self._update_cells(*self._measure(examples))
         return sources
 
     def utilities_after(
@@ -211,8 +212,8 @@ class NearestCosts(GroupCosts):
         near = self._boundary_of_pairs()
         state = self._state_of_pairs(near)
         less, has_room = nearest_pairs.difference_together(
-            self._mass, self._largest, self._squared, near.starts, near.rows,
-            problem.weights.max(),
+            self._mass, np.sqrt(self._largest.max(axis=1)), self._squared, near.starts,
+            near.rows, problem.weights.max(),
         )  # fmt: skip
         distinct = np.unique(examples)
         order = distinct[np.argsort(self.labels[distinct], kind="stable")]
@@ -263,14 +264,13 @@ class NearestCosts(GroupCosts):
         of them with half its margin, reduced by ``less``.
         """
         problem, slack = self.problem, self._slack + np.sqrt(less)
-        largest = REACH_OF_HALF * self._largest
-        once = self._near_rows(largest, slack)
+        once, is_near = self._near_moves(REACH_OF_HALF, slack)
         halved = np.zeros_like(self._move_costs)
         self._for_rows(
             nearest_moves.savings_by_half, problem.X, problem.shift, problem.weights,
             problem.groups, self.labels, self._mass, self._label_products,
             self._squared, self._cells, self._factors, self._norm_changes, once,
-            self._slots, self._products, largest, slack, less, halved,
+            is_near, self._slots, self._products, less, halved,
         )  # fmt: skip
         return halved
 
@@ -329,12 +329,17 @@ class NearestCosts(GroupCosts):
             self._label_products,
         )  # fmt: skip
 
-    def _measure(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Compute the distances to means that moved; return rows to other cells."""
+    def _measure(
+        self, examples: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Compute the distances to means that moved; return rows to other cells.
+
+        The means moved as ``examples`` did, if not all have moved.
+        """
         problem = self.problem
         found = self._for_rows(
             nearest_kernels.measure, problem.norms, problem.weights, self.labels,
-            self.members, self._label_products, self._mass, self._mean_norms,
+            self.members, self._label_products, self._mass, self._mean_norms, examples,
             self._is_moved, self._cells, self._squared, self._gaps, self._factors,
             self._norm_changes, self._largest,
         )  # fmt: skip
@@ -347,25 +352,31 @@ class NearestCosts(GroupCosts):
 
     def _update_cells(self, rows: NDArray[np.int64], cells: NDArray[np.int64]) -> None:
         """Move rows to the cells of their nearest means, and update the costs."""
-        problem = self.problem
-        sources = np.empty_like(cells)
-        self._is_changed[:] = False
-        if len(rows) > 0:
-            cluster_sums.reassign(
-                problem.X, problem.shift, problem.norms, problem.weights,
-                problem.groups, rows, cells, self._cells, self._cell_members,
-                self.counts, self._sums, self._squares, self._is_changed, sources,
-            )  # fmt: skip
         self._moves_since_recompute += len(rows)
-        self._is_changed |= self._is_moved
+        moved = NO_MOVES
+        if len(rows) > 0:
+            moved = rows, self._reassign_cells(rows, cells), cells
+            self._is_changed |= self._is_moved
+        else:
+            self._is_changed[:] = self._is_moved
         self._summarise_cells()
-        if not self._has_move_costs:
-            return
-        moved = rows, sources, cells
-        if len(rows) > self._sums.shape[0] * self._sums.shape[1]:
-            self._fill_products(self._sums, self._cell_products)
-            moved = NO_MOVES
-        self._refresh_move_costs(moved)
+        if self._has_move_costs:
+            if len(rows) > self.counts.size:
+                self._fill_products(self._sums, self._cell_products)
+                moved = NO_MOVES
+            self._refresh_move_costs(moved)
+
+    def _reassign_cells(
+        self, rows: NDArray[np.int64], cells: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Update the sums of cells; return the cells that the rows left."""
+        problem, sources = self.problem, np.empty_like(cells)
+        cluster_sums.reassign(
+            problem.X, problem.shift, problem.norms, problem.weights, problem.groups,
+            rows, cells, self._cells, self._cell_members, self.counts, self._sums,
+            self._squares, self._is_changed, sources,
+        )  # fmt: skip
+        return sources
 
     def _summarise_cells(self) -> None:
         """Update the costs of cells after sums or means changed."""
@@ -392,7 +403,7 @@ class NearestCosts(GroupCosts):
         self._has_move_costs = True
         self._fill_products(self._sums, self._cell_products)
         self._is_moved[:] = self._is_changed[:] = True
-        self._measure()
+        self._measure(NO_ROWS)
         self._refresh_move_costs(NO_MOVES)
 
     def _fill_products(
@@ -405,38 +416,42 @@ class NearestCosts(GroupCosts):
     def _refresh_move_costs(self, moved: Moved) -> None:
         """Update move costs after these rows went from cells to cells."""
         problem = self.problem
-        once = self._near_rows(self._largest, self._slack)
+        once, is_near = self._near_moves(1.0, self._slack)
         corrected = self._for_rows(
             nearest_moves.fill_move_costs, problem.X, problem.shift, problem.weights,
             problem.groups, self.labels, self.members, self._mass,
             self._label_products, self._squared, self._cells, *moved, self.counts,
             self._mean_dots, self._cell_products, self._factors, self._norm_changes,
-            once, self._slots, self._products, self._largest, self._slack,
-            self._is_changed, self._is_corrected, self._move_costs,
+            once, is_near, self._slots, self._products, self._is_changed,
+            self._is_corrected, self._move_costs,
         )  # fmt: skip
         self._is_corrected = (
             corrected[0] if len(corrected) == 1 else np.any(corrected, axis=0)
         )
 
-    def _near_rows(
-        self, largest: NDArray[np.float64], slack: float
-    ) -> NDArray[np.int64]:
-        """Return the rows whose cells can change if means move by up to ``largest``.
+    def _near_moves(
+        self, times: float, slack: float
+    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Return the rows whose cells can change by moves ``times`` as long as single.
 
-        The products of as many as possible with all rows are held.
+        And which means can win or lose them. The products of as many rows as possible
+        with all rows are held.
         """
-        problem = self.problem
-        near, places = nearest_kernels.near_rows(
-            self._gaps, self._squared, self._cells, largest, slack, self._furthest,
-            self._slots, self._held, self._hand,
+        near, is_near, places = nearest_kernels.near_moves(
+            self._gaps, self._squared, self._cells, self._largest, times, slack,
+            self._furthest, self._slots, self._held, self._hand,
         )  # fmt: skip
+        self._fill_places(places)
+        return near, is_near
+
+    def _fill_places(self, places: NDArray[np.int64]) -> None:
+        """Fill places of the table with the products of the rows that got them."""
+        problem = self.problem
         if len(places) > 0:
             self._for_rows(
                 move_kernels.fill_row_products, problem.X, problem.columns,
                 problem.shift, self._held[places], places, self._products,
             )  # fmt: skip
-        rows: NDArray[np.int64] = near
-        return rows
 
     def _boundary_of_pairs(self) -> Boundary:
         """List the rows whose cells a pair of moves can change."""
@@ -446,9 +461,14 @@ class NearestCosts(GroupCosts):
         # Two rows of weight w shift a mean by at most 2 w r / (N - 2 w).
         shifts = np.full(self.n_clusters, np.inf)
         np.divide(w * r, room, out=shifts, where=room > 0)
-        near = self._near_rows(shifts, self._slack)
+        reach = shifts[:, None] + shifts
+        near, _, places = nearest_kernels.near_rows(
+            self._gaps, self._squared, self._cells, reach, self._slack, self._furthest,
+            self._slots, self._held, self._hand,
+        )  # fmt: skip
+        self._fill_places(places)
         return Boundary(
             *nearest_kernels.boundary(
-                near, self._squared, self._cells, shifts, self._slack
+                near, self._squared, self._cells, reach, self._slack
             )
         )

@@ -33,27 +33,14 @@ def summarise_means(counts, sums, is_moved, mass, mean_norms):
 
 
 @njit
-def highest(values):
-    """Return the largest of values that are not negative, eight at a time."""
-    lanes = np.zeros(8)
-    n_whole = values.shape[0] // 8 * 8
-    for first in range(0, n_whole, 8):
-        for lane in range(8):
-            value = values[first + lane]
-            lanes[lane] = value if value > lanes[lane] else lanes[lane]
-    largest = lanes.max()
-    for i in range(n_whole, values.shape[0]):
-        largest = max(largest, values[i])
-    return largest
-
-
-@njit
 def fill_factors(
-    c, weights, labels, n_members, mass, mean_norm, product, squared, t, u, lengths
-):
-    """Fill t and u of rows that leave or enter cluster c, and return the largest |D|^2.
+    c, weights, labels, n_members, mass, mean_norm, product, squared, t, u, lengths,
+    largest,
+):  # fmt: skip
+    """Fill t and u of rows that leave or enter cluster c.
 
-    They are 0 where a row would leave its cluster empty.  OUT: t, u, lengths.
+    They are 0 where a row would leave its cluster empty.
+    OUT: t, u, lengths; largest[A], raised to |D|^2 of the rows that are labeled A.
     """
     n_rows, scale = t.shape[0], 1 / mass
     for i in range(n_rows):
@@ -66,7 +53,9 @@ def fill_factors(
         u[i] = t[i] * (t[i] * squared[i] + 2 * (scale * product[i] - mean_norm))
     for i in range(n_rows):
         lengths[i] = t[i] * t[i] * squared[i]
-    return highest(lengths[:n_rows])
+    for i in range(n_rows):
+        if lengths[i] > largest[labels[i]]:
+            largest[labels[i]] = lengths[i]
 
 
 @njit
@@ -103,20 +92,40 @@ def nearest_mean(squared, i):
 
 
 @njit
+def keep_largest(examples, labels, is_moved, squared, factors, largest):
+    """Return a copy of ``largest`` for the means that did not move, else 0.
+
+    It is raised for ``examples``, which are now among the rows of another label.
+    """
+    largest = largest.copy()
+    for c in range(is_moved.shape[0]):
+        if is_moved[c]:
+            largest[c] = 0.0
+            continue
+        for x in examples:
+            length = factors[c, x] * factors[c, x] * squared[c, x]
+            largest[c, labels[x]] = max(largest[c, labels[x]], length)
+    return largest
+
+
+@njit
 def measure(
-    norms, weights, labels, members, label_products, mass, mean_norms, is_moved, cells,
-    squared, gaps, factors, norm_changes, largest, start, stop,
+    norms, weights, labels, members, label_products, mass, mean_norms, examples,
+    is_moved, cells, squared, gaps, factors, norm_changes, largest, start, stop,
 ):  # fmt: skip
     """Compute the squared distances of rows to the means that moved.
 
-    And t and u of their moves, if ``factors`` has room for them. Returns the rows that
-    are nearer to another mean than to that of their cell, that mean, and the largest
-    shift |D| of each mean, which is ``largest`` of those that did not move.
+    And t and u of their moves, if ``factors`` has room for them. The means moved as
+    ``examples`` got other labels.
+    Returns the rows that are nearer to another mean than to that of their cell, that
+    mean, and ``largest`` as it is now: largest[c, A] is at least |D|^2 of mean c if a
+    row that is labeled A leaves or enters it.
     OUT: squared, gaps, factors, norm_changes, each [..., start:stop].
     """
     n_clusters, has_factors = mass.shape[0], factors.shape[0] > 0
-    found, nearest = np.empty(8, np.int64), np.empty(8, np.int64)
-    n_found, largest = 0, np.where(is_moved, 0.0, largest)
+    found, nearest, n_found = np.empty(8, np.int64), np.empty(8, np.int64), 0
+    if has_factors:
+        largest = keep_largest(examples, labels, is_moved, squared, factors, largest)
     own = np.empty(min(ROWS_A_TILE, stop - start))
     for first in range(start, stop, ROWS_A_TILE):
         last = min(first + ROWS_A_TILE, stop)
@@ -129,12 +138,11 @@ def measure(
                 square = here[i] - 2 * (scale * product[i]) + norm
                 out[i] = square if square > 0.0 else 0.0
             if has_factors:
-                length = fill_factors(
+                fill_factors(
                     c, weights[first:last], labels[first:last], members[c], mass[c],
                     norm, product, out, factors[c, first:last],
-                    norm_changes[c, first:last], own,
+                    norm_changes[c, first:last], own, largest[c],
                 )  # fmt: skip
-                largest[c] = max(largest[c], np.sqrt(length))
         n_changed = fill_gaps(squared, cells, own, gaps, first, last)
         while n_found + n_changed > found.shape[0]:
             found = np.concatenate((found, np.empty_like(found)))
@@ -238,45 +246,74 @@ def hold(rows, slots, held, hand):
 
 
 @njit
-def near_rows(gaps, squared, cells, largest, slack, furthest, slots, held, hand):
-    """List the rows that moves can bring into another cell.
+def reach_of_moves(largest):
+    """Return how much a move can change the difference of distances to two means.
 
-    Their distances to two means differ by no more than the ``largest`` shifts of both.
-    No row is further than ``furthest`` from the nearest mean.
-    Returns the rows, and the places of their products that are to be filled.
-    OUT: slots, held, hand, as in ``hold``.
+    It shifts one of the means, or both if its row leaves one and enters the other.
     """
-    n_clusters, n_samples = squared.shape
-    widest, next_widest = 0.0, 0.0
-    for value in largest:
-        next_widest = max(next_widest, min(widest, value))
-        widest = max(widest, value)
-    widest += next_widest + slack
-    most = widest * (2 * furthest + widest)
-    rows, n_found = np.empty(64, np.int64), 0
-    for i in range(n_samples):
-        if gaps[i] > most:
-            continue
-        own, is_near = cells[i], False
-        for c in range(n_clusters):
-            away = np.sqrt(squared[c, i]) - np.sqrt(squared[own, i])
-            is_near |= c != own and away <= largest[own] + largest[c] + slack
-        if is_near:
-            if n_found == rows.shape[0]:
-                rows = np.concatenate((rows, np.empty_like(rows)))
-            rows[n_found] = i
-            n_found += 1
-    rows = rows[:n_found]
-    return rows, hold(rows, slots, held, hand)
+    n_clusters, shifts = largest.shape[0], np.sqrt(largest)
+    reach = np.zeros((n_clusters, n_clusters))
+    for a in range(n_clusters):
+        for b in range(a):
+            most = max(shifts[a, a] + shifts[b, a], shifts[a, b] + shifts[b, b])
+            for A in range(n_clusters):
+                most = max(most, shifts[a, A], shifts[b, A])
+            reach[a, b] = reach[b, a] = most
+    return reach
 
 
 @njit
-def boundary(near, squared, cells, largest, slack):
+def near_rows(gaps, squared, cells, reach, slack, furthest, slots, held, hand):
+    """List the rows that moves can bring into another cell.
+
+    Their distances to two means differ by no more than the ``reach`` of moves.
+    No row is further than ``furthest`` from the nearest mean.
+    Returns the rows; is_near[r, c], True if mean c can win or lose rows[r]; and the
+    places of their products that are to be filled.
+    OUT: slots, held, hand, as in ``hold``.
+    """
+    n_clusters, n_samples = squared.shape
+    widest = reach.max() + slack
+    most = widest * (2 * furthest + widest)
+    rows, n_found = np.empty(64, np.int64), 0
+    is_near = np.empty((64, n_clusters), np.bool_)
+    for i in range(n_samples):
+        if gaps[i] > most:
+            continue
+        own, n_near = cells[i], 0
+        distance = np.sqrt(squared[own, i])
+        if gaps[i] > widest * (2 * distance + widest):
+            continue
+        for c in range(n_clusters):
+            away = np.sqrt(squared[c, i]) - distance
+            is_near[n_found, c] = away <= reach[own, c] + slack
+            n_near += is_near[n_found, c]
+        if n_near > 1:  # its own is one
+            rows[n_found] = i
+            n_found += 1
+            if n_found == rows.shape[0]:
+                rows = np.concatenate((rows, np.empty_like(rows)))
+                is_near = np.concatenate((is_near, np.empty_like(is_near)))
+    rows = rows[:n_found]
+    return rows, is_near[:n_found], hold(rows, slots, held, hand)
+
+
+@njit
+def near_moves(
+    gaps, squared, cells, largest, times, slack, furthest, slots, held, hand
+):
+    """List the rows that moves of ``times`` the reach of single moves can bring."""
+    reach = times * reach_of_moves(largest)
+    return near_rows(gaps, squared, cells, reach, slack, furthest, slots, held, hand)
+
+
+@njit
+def boundary(near, squared, cells, reach, slack):
     """List for each cluster the near rows that can come into or out of its cell.
 
     The margin of row y for cluster c is how much further c is than the mean of its cell
     or, if c is its cell, how much further the next mean is. Listed are margins that
-    the ``largest`` shifts of both means can bridge, sorted.
+    the ``reach`` of moves can bridge, sorted.
     Returns starts (of each cluster's list), rows and margins.
     """
     n_clusters = squared.shape[0]
@@ -289,9 +326,9 @@ def boundary(near, squared, cells, largest, slack):
             for other in range(n_clusters):
                 if other == own or (c != own and c != other):
                     continue
-                reach = largest[own] + largest[other] + slack
                 away = np.sqrt(squared[other, i]) - np.sqrt(squared[own, i])
-                margin = min(margin, away if away <= reach else np.inf)
+                is_near = away <= reach[own, other] + slack
+                margin = min(margin, away if is_near else np.inf)
             if margin < np.inf:
                 rows[n_found], margins[n_found] = i, margin
                 n_found += 1

@@ -90,15 +90,18 @@ def fill_changes(
     OUT: changes of the means that are near.
     """
     n_rows, n_saving, away = stop - start, 0, changes[cell]
-    for place in range(-1, margins.shape[0]):
-        c = cell if place < 0 else place  # the cell first
-        if (place == cell) | (not is_near[c]):
+    t, u = factors[cell, start:stop], norm_changes[cell, start:stop]
+    product = products_of_y[cell]
+    for i in range(n_rows):
+        away[i] = u[i] - 2 * t[i] * (dots[i] - product)
+    for c in range(margins.shape[0]):
+        if (c == cell) | (not is_near[c]):
             continue
         t, u = factors[c, start:stop], norm_changes[c, start:stop]
         out, product, margin = changes[c], products_of_y[c], margins[c]
         for i in range(n_rows):
             out[i] = u[i] - 2 * t[i] * (dots[i] - product)
-        for i in range(n_rows if place >= 0 else 0):
+        for i in range(n_rows):  # alone, so that both loops vectorise
             most = away[i] if away[i] > 0.0 else 0.0
             most -= out[i] if out[i] < 0.0 else 0.0
             n_saving += most > margin
@@ -186,22 +189,9 @@ def correct(
 
 
 @njit
-def near_means(once, squared, cells, largest, slack):
-    """Return is_near[r, c]: True if mean c can win or lose row once[r]."""
-    is_near = np.zeros((once.shape[0], largest.shape[0]), np.bool_)
-    for r in range(once.shape[0]):
-        y = once[r]
-        own = cells[y]
-        for c in range(largest.shape[0]):
-            away = np.sqrt(squared[c, y]) - np.sqrt(squared[own, y])
-            is_near[r, c] = away <= largest[own] + largest[c] + slack
-    return is_near
-
-
-@njit
 def correct_rows(
     X, shift, weights, groups, labels, mass, label_products, squared, cells, factors,
-    norm_changes, once, slots, products, is_near, share, less, dots, changes, scratch,
+    norm_changes, once, is_near, slots, products, share, less, dots, changes, scratch,
     is_corrected, move_costs, start, stop,
 ):  # fmt: skip
     """Subtract what these rows save from the costs of moves of rows start to stop - 1.
@@ -243,19 +233,18 @@ def scratch_of(n_clusters, n_rows):
 def fill_move_costs(
     X, shift, weights, groups, labels, members, mass, label_products, squared, cells,
     rows, sources, targets, counts, mean_dots, cell_products, factors, norm_changes,
-    once, slots, products, largest, slack, is_changed, was_corrected, move_costs,
-    start, stop,
+    once, is_near, slots, products, is_changed, was_corrected, move_costs, start, stop,
 ):  # fmt: skip
     """Update the change in each group's cost if row i leaves or enters cluster c.
 
-    ``rows`` went from the cells ``sources`` to ``targets``, ``once`` may go to others
-    in a move. Leaving a cluster of one costs infinity: k clusters stay k clusters.
+    ``rows`` went from the cells ``sources`` to ``targets``; ``once`` may go to others
+    in a move, to those of is_near. Leaving a cluster of one costs infinity: k clusters
+    stay k clusters.
     Returns is_corrected: True for clusters with costs that are not plain.
     OUT: cell_products[:, :, start:stop], move_costs[:, :, start:stop].
     """
     n_clusters = mass.shape[0]
     is_corrected = np.zeros(n_clusters, np.bool_)
-    is_near = near_means(once, squared, cells, largest, slack)
     dots, changes, scratch = scratch_of(n_clusters, stop - start)
     for begin in range(start, stop, ROWS_A_TILE):
         end = min(begin + ROWS_A_TILE, stop)
@@ -276,7 +265,7 @@ def fill_move_costs(
                 )  # fmt: skip
         correct_rows(
             X, shift, weights, groups, labels, mass, label_products, squared, cells,
-            factors, norm_changes, once, slots, products, is_near, 1.0, 0.0, dots,
+            factors, norm_changes, once, is_near, slots, products, 1.0, 0.0, dots,
             changes, scratch, is_corrected, move_costs, begin, end,
         )  # fmt: skip
     if members.min() == 1:
@@ -289,7 +278,7 @@ def fill_move_costs(
 @njit
 def savings_by_half(
     X, shift, weights, groups, labels, mass, label_products, squared, cells, factors,
-    norm_changes, once, slots, products, largest, slack, less, savings, start, stop,
+    norm_changes, once, is_near, slots, products, less, savings, start, stop,
 ):  # fmt: skip
     """Subtract from ``savings`` what rows save in single moves with half the margins.
 
@@ -297,12 +286,11 @@ def savings_by_half(
     """
     n_clusters = mass.shape[0]
     is_corrected = np.zeros(n_clusters, np.bool_)
-    is_near = near_means(once, squared, cells, largest, slack)
     dots, changes, scratch = scratch_of(n_clusters, stop - start)
     for begin in range(start, stop, ROWS_A_TILE):
         correct_rows(
             X, shift, weights, groups, labels, mass, label_products, squared, cells,
-            factors, norm_changes, once, slots, products, is_near, 0.5, less, dots,
+            factors, norm_changes, once, is_near, slots, products, 0.5, less, dots,
             changes, scratch, is_corrected, savings, begin,
             min(begin + ROWS_A_TILE, stop),
         )  # fmt: skip
