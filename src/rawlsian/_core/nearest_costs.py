@@ -51,6 +51,8 @@ class Boundary(NamedTuple):
     """Rows near a boundary of cells, whose cells a move may change.
 
     ``rows`` and ``margins`` are lists, one for each cluster, that begin at ``starts``.
+    The margin of a row for cluster c is how much further c is than the mean of its cell
+    or, if c is its cell, how much further the next mean is. Lists are sorted by it.
     """
 
     starts: NDArray[np.int64]
@@ -267,10 +269,11 @@ class NearestCosts(GroupCosts):
         once, is_near = self._near_moves(REACH_OF_HALF, slack)
         halved = np.zeros_like(self._move_costs)
         self._for_rows(
-            nearest_moves.savings_by_half, problem.X, problem.shift, problem.weights,
+            nearest_moves.correct_rows, problem.X, problem.shift, problem.weights,
             problem.groups, self.labels, self._mass, self._label_products,
             self._squared, self._cells, self._factors, self._norm_changes, once,
-            is_near, self._slots, self._products, less, halved,
+            is_near, self._slots, self._products, 0.5, less,
+            np.empty_like(self._is_corrected), halved,
         )  # fmt: skip
         return halved
 
@@ -281,10 +284,11 @@ class NearestCosts(GroupCosts):
 
     def _plain_costs(self) -> NDArray[np.float64]:
         """Return the costs of single moves if no row changed its cell."""
-        plain: NDArray[np.float64] = nearest_moves.all_plain_costs(
-            self.counts, self._mean_dots, self._cell_products, self._factors,
-            self._norm_changes,
-        )  # fmt: skip
+        t, u = self._factors[:, None], self._norm_changes[:, None]
+        plain = np.empty_like(self._move_costs)
+        plain[:, :-1] = self.counts[:, :, None] * u
+        plain[:, :-1] -= 2 * t * (self._cell_products - self._mean_dots[:, :, None])
+        plain[:, -1] = plain[:, :-1].sum(axis=1)
         return plain
 
     def _state_of_pairs(self, near: Boundary) -> tuple[object, ...]:
@@ -462,13 +466,24 @@ class NearestCosts(GroupCosts):
         shifts = np.full(self.n_clusters, np.inf)
         np.divide(w * r, room, out=shifts, where=room > 0)
         reach = shifts[:, None] + shifts
-        near, _, places = nearest_kernels.near_rows(
+        near, is_near, places = nearest_kernels.near_rows(
             self._gaps, self._squared, self._cells, reach, self._slack, self._furthest,
             self._slots, self._held, self._hand,
         )  # fmt: skip
         self._fill_places(places)
-        return Boundary(
-            *nearest_kernels.boundary(
-                near, self._squared, self._cells, reach, self._slack
-            )
-        )
+        return self._boundary(near, is_near.T)
+
+    def _boundary(
+        self, near: NDArray[np.int64], is_near: NDArray[np.bool_]
+    ) -> Boundary:
+        """List these rows for each cluster c that is near them: is_near[c, place]."""
+        own = self._cells[near], np.arange(len(near))
+        distances = np.sqrt(self._squared[:, near])
+        margins = np.where(is_near, distances - distances[own], np.inf)
+        margins[own] = np.inf
+        margins[own] = margins.min(axis=0)
+        clusters, places = np.nonzero(is_near)
+        by_margin = np.lexsort((margins[clusters, places], clusters))
+        clusters, places = clusters[by_margin], places[by_margin]
+        starts = np.searchsorted(clusters, np.arange(self.n_clusters + 1))
+        return Boundary(starts, near[places], margins[clusters, places])

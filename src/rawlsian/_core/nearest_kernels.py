@@ -305,35 +305,3 @@ def near_moves(
     """List the rows that moves of ``times`` the reach of single moves can bring."""
     reach = times * reach_of_moves(largest)
     return near_rows(gaps, squared, cells, reach, slack, furthest, slots, held, hand)
-
-
-@njit
-def boundary(near, squared, cells, reach, slack):
-    """List for each cluster the near rows that can come into or out of its cell.
-
-    The margin of row y for cluster c is how much further c is than the mean of its cell
-    or, if c is its cell, how much further the next mean is. Listed are margins that
-    the ``reach`` of moves can bridge, sorted.
-    Returns starts (of each cluster's list), rows and margins.
-    """
-    n_clusters = squared.shape[0]
-    starts = np.zeros(n_clusters + 1, np.int64)
-    rows = np.empty(n_clusters * near.shape[0], np.int64)
-    margins, n_found = np.empty(rows.shape[0]), 0
-    for c in range(n_clusters):
-        for i in near:
-            margin, own = np.inf, cells[i]
-            for other in range(n_clusters):
-                if other == own or (c != own and c != other):
-                    continue
-                away = np.sqrt(squared[other, i]) - np.sqrt(squared[own, i])
-                is_near = away <= reach[own, other] + slack
-                margin = min(margin, away if is_near else np.inf)
-            if margin < np.inf:
-                rows[n_found], margins[n_found] = i, margin
-                n_found += 1
-        starts[c + 1], begin = n_found, starts[c]
-        by_margin = np.argsort(margins[begin:n_found])
-        rows[begin:n_found] = rows[begin:n_found][by_margin]
-        margins[begin:n_found] = margins[begin:n_found][by_margin]
-    return starts, rows[:n_found], margins[:n_found]

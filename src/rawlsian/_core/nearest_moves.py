@@ -46,19 +46,6 @@ def fill_plain_costs(
             total[i] += out[i]
 
 
-@njit
-def all_plain_costs(counts, mean_dots, cell_products, factors, norm_changes):
-    """Return the plain costs of all rows, shaped as the move costs."""
-    n_clusters, n_groups, n_samples = cell_products.shape
-    plain = np.empty((n_clusters, n_groups + 1, n_samples))
-    for c in range(n_clusters):
-        fill_plain_costs(
-            c, counts, mean_dots, cell_products, factors, norm_changes, plain, 0,
-            n_samples,
-        )  # fmt: skip
-    return plain
-
-
 # --- Corrections ---
 
 
@@ -191,16 +178,18 @@ def correct(
 @njit
 def correct_rows(
     X, shift, weights, groups, labels, mass, label_products, squared, cells, factors,
-    norm_changes, once, is_near, slots, products, share, less, dots, changes, scratch,
-    is_corrected, move_costs, start, stop,
+    norm_changes, once, is_near, slots, products, share, less, is_corrected, move_costs,
+    start, stop,
 ):  # fmt: skip
     """Subtract what these rows save from the costs of moves of rows start to stop - 1.
 
     Of the difference of squared distances, the margin, ``share`` counts after it is
     reduced by ``less``.  OUT: is_corrected, move_costs[:, :, start:stop].
     """
-    n_clusters = mass.shape[0]
+    n_clusters, n_rows = mass.shape[0], stop - start
     margins, products_of_y = np.empty(n_clusters), np.empty(n_clusters)
+    dots, scratch = np.empty(n_rows), np.empty((3, n_rows))
+    changes = np.empty((n_clusters, n_rows))
     for r in range(once.shape[0]):
         y = once[r]
         cell = np.int64(cells[y])
@@ -223,13 +212,6 @@ def correct_rows(
 
 
 @njit
-def scratch_of(n_clusters, n_rows):
-    """Return the arrays dots, changes and scratch of ``correct_rows``."""
-    n_rows = min(ROWS_A_TILE, n_rows)
-    return np.empty(n_rows), np.empty((n_clusters, n_rows)), np.empty((3, n_rows))
-
-
-@njit
 def fill_move_costs(
     X, shift, weights, groups, labels, members, mass, label_products, squared, cells,
     rows, sources, targets, counts, mean_dots, cell_products, factors, norm_changes,
@@ -245,7 +227,7 @@ def fill_move_costs(
     """
     n_clusters = mass.shape[0]
     is_corrected = np.zeros(n_clusters, np.bool_)
-    dots, changes, scratch = scratch_of(n_clusters, stop - start)
+    dots = np.empty(min(ROWS_A_TILE, stop - start))
     for begin in range(start, stop, ROWS_A_TILE):
         end = min(begin + ROWS_A_TILE, stop)
         for j in range(rows.shape[0]):
@@ -265,32 +247,11 @@ def fill_move_costs(
                 )  # fmt: skip
         correct_rows(
             X, shift, weights, groups, labels, mass, label_products, squared, cells,
-            factors, norm_changes, once, is_near, slots, products, 1.0, 0.0, dots,
-            changes, scratch, is_corrected, move_costs, begin, end,
+            factors, norm_changes, once, is_near, slots, products, 1.0, 0.0,
+            is_corrected, move_costs, begin, end,
         )  # fmt: skip
     if members.min() == 1:
         for i in range(start, stop):
             if members[labels[i]] == 1 and weights[i] > 0.0:
                 move_costs[labels[i], :, i] = np.inf
     return is_corrected
-
-
-@njit
-def savings_by_half(
-    X, shift, weights, groups, labels, mass, label_products, squared, cells, factors,
-    norm_changes, once, is_near, slots, products, less, savings, start, stop,
-):  # fmt: skip
-    """Subtract from ``savings`` what rows save in single moves with half the margins.
-
-    Margins are reduced by ``less``.  OUT: savings[:, :, start:stop].
-    """
-    n_clusters = mass.shape[0]
-    is_corrected = np.zeros(n_clusters, np.bool_)
-    dots, changes, scratch = scratch_of(n_clusters, stop - start)
-    for begin in range(start, stop, ROWS_A_TILE):
-        correct_rows(
-            X, shift, weights, groups, labels, mass, label_products, squared, cells,
-            factors, norm_changes, once, is_near, slots, products, 0.5, less, dots,
-            changes, scratch, is_corrected, savings, begin,
-            min(begin + ROWS_A_TILE, stop),
-        )  # fmt: skip

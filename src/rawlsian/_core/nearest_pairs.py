@@ -318,16 +318,18 @@ def difference_together(mass, largest, squared, starts, rows, heaviest):
     end for none.
     """
     n_clusters = mass.shape[0]
-    bounds, has_room = np.zeros(n_clusters), np.ones(n_clusters + 1, np.bool_)
-    has_room[:-1] = mass > 2 * heaviest
+    most, next_most, has_room = 0.0, 0.0, np.ones(n_clusters + 1, np.bool_)
     for c in range(n_clusters):
+        has_room[c] = mass[c] > 2 * heaviest
         if has_room[c]:
             D, r = largest[c], 0.0
             for place in range(starts[c], starts[c + 1]):
                 r = max(r, np.sqrt(squared[c, rows[place]]))
             e = 2 * heaviest * D / (mass[c] - 2 * heaviest)
-            bounds[c] = 2 * e * r + 2 * D * D + 4 * e * D + e * e
-    return np.sort(bounds)[-2:].sum(), has_room
+            bound = 2 * e * r + 2 * D * D + 4 * e * D + e * e
+            next_most = max(next_most, min(most, bound))
+            most = max(most, bound)
+    return most + next_most, has_room
 
 
 @njit
