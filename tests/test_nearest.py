@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from rawlsian import kmeans_restarts, traverse
+from rawlsian import R2Exhaustive, kmeans_restarts, traverse
+from rawlsian._core import nearest_costs
 from rawlsian._core.assignment import Assignment
 from rawlsian._core.nearest import nearest
+from rawlsian.operators.proposals import select
 from rawlsian.operators.r1_r2 import decode_singles
 from support.cases import WEIGHTS, cases, make_case
 
@@ -104,6 +108,56 @@ def test_from_k_means_no_move_or_pair_differs_either(seed, k, n_groups, weights)
         moves = [(examples[a], targets[a]), (examples[b], targets[b])]
         after = reference.after(case.labels, moves)
         assert_equal_but_for_rounding(case, found[a, b], after)
+
+
+def costs_of_moves(assignment):
+    """Return the cost to each group of moving each row to each cluster."""
+    costs = assignment.move_costs
+    rows = np.arange(costs.shape[2])
+    both = costs + costs[assignment.labels, :, rows].T
+    both[assignment.labels, :, rows] = 0.0
+    return both
+
+
+@settings(max_examples=150)
+@given(
+    case=cases(utilities=("nearest",), n=(4, 20), k=(2, 5)),
+    n_held=st.sampled_from([1, 3, 256]),
+    n_moved=st.integers(1, 3),
+)
+def test_after_many_moves_costs_are_those_of_a_new_assignment(case, n_held, n_moved):
+    rng = np.random.default_rng(0)
+    n, k = len(case.X), case.assignment.n_clusters
+    scale = case.problem.variance * case.weights.sum()
+    with patch.object(nearest_costs, "MOST_ROWS_HELD", n_held):
+        assignment = case.assignment
+        assert assignment.move_costs.shape == (k, case.problem.n_groups + 1, n)
+        for _ in range(8):
+            rows, targets = rng.permutation(n)[:n_moved], rng.integers(k, size=n_moved)
+            with contextlib.suppress(ValueError):  # it would empty a cluster
+                assignment.apply(rows, targets)
+
+            now = costs_of_moves(assignment)
+            new = costs_of_moves(Assignment(case.problem, assignment.labels.copy()))
+
+            assert np.array_equal(np.isinf(now), np.isinf(new))
+            finite = np.isfinite(new)
+            assert np.abs(now[finite] - new[finite]).max(initial=0) <= 1e-12 * scale
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_best_of_all_pairs_is_found_if_some_rows_are_heavy(seed):
+    case = near_kmeans(seed, 300, 3, 2, "ones")
+    weights = np.random.default_rng(seed).lognormal(sigma=1.5, size=300)
+    assignment = case._replace(weights=weights).assignment
+
+    few, all_ = (
+        select(R2Exhaustive(keep_all).generate(assignment), assignment)
+        for keep_all in (False, True)
+    )
+
+    assert few is not None
+    assert np.array_equal(few, all_)
 
 
 @pytest.mark.parametrize("operator", ["R1", "R2", "batch", "relocate", "rawls"])
