@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -213,18 +213,7 @@ class NearestCosts(GroupCosts):
         lag = int(np.argmin(utilities))
         near = self._boundary_of_pairs()
         state = self._state_of_pairs(near)
-        less, has_room = nearest_pairs.difference_together(
-            self._mass, np.sqrt(self._largest.max(axis=1)), self._squared, near.starts,
-            near.rows, problem.weights.max(),
-        )  # fmt: skip
-        distinct = np.unique(examples)
-        order = distinct[np.argsort(self.labels[distinct], kind="stable")]
-        in_order = nearest_pairs.sort_by_label(
-            order, problem.weights, self.labels, self._mass, self._mean_norms,
-            self._mean_products(), self._squared, self.counts, self._mean_dots,
-            self._cell_products, self._plain_costs(), self._savings_by_half(less), lag,
-            *problem.pooling[1:],
-        )  # fmt: skip
+        order, *scanned = self._state_of_scan(near, examples, lag)
         numbers = np.full((problem.n_samples, self.n_clusters), -1)
         numbers[examples, targets] = np.arange(len(examples))
 
@@ -236,8 +225,8 @@ class NearestCosts(GroupCosts):
                 )
                 pairs = nearest_pairs.promising_pairs(
                     self.members, self._mass, self._mean_norms, self.counts, lag,
-                    *problem.pooling[1:], order, *in_order, has_room, numbers, lowered,
-                    dots, first,
+                    *problem.pooling[1:], order, *scanned, numbers, lowered, dots,
+                    first,
                 )  # fmt: skip
                 pairs, after, lowered = nearest_pairs.listed_pairs(
                     *state, *problem.pooling[1:], utilities, problem.group_sizes,
@@ -248,6 +237,24 @@ class NearestCosts(GroupCosts):
 
         blocks = in_triangle(len(order), search, (self.n_clusters - 1) ** 2)
         yield in_order_of_pairs(list(blocks))
+
+    def _state_of_scan(
+        self, near: Boundary, examples: NDArray[np.int64], lag: int
+    ) -> tuple[NDArray[Any], ...]:
+        """Return the arguments of the scan by plain costs: the rows by label first."""
+        less, has_room = nearest_pairs.difference_together(
+            self._mass, np.sqrt(self._largest.max(axis=1)), self._squared, near.starts,
+            near.rows, self.problem.weights.max(),
+        )  # fmt: skip
+        distinct = np.unique(examples)
+        order = distinct[np.argsort(self.labels[distinct], kind="stable")]
+        in_order = nearest_pairs.sort_by_label(
+            order, self.problem.weights, self.labels, self._mass, self._mean_norms,
+            self._mean_products(), self._squared, self.counts, self._mean_dots,
+            self._cell_products, self._plain_costs(), self._savings_by_half(less), lag,
+            *self.problem.pooling[1:],
+        )  # fmt: skip
+        return order, *in_order, has_room
 
     def _products_of(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the products of these rows with all rows."""

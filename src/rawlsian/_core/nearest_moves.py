@@ -125,6 +125,33 @@ def fill_savings(
 
 
 @njit
+def fill_leaving(cell, is_near, margins, first, labels, changes, kept, leaving):
+    """Fill what y saves if a row only leaves its cluster.
+
+    And kept, how much further the mean of that cluster then is than y's own; infinite
+    for its own mean and those that are not near.  OUT: kept, leaving.
+    """
+    n_rows = labels.shape[0]
+    kept[:] = np.inf
+    leaving[:] = 0.0
+    for c in range(margins.shape[0]):
+        if not is_near[c]:
+            continue
+        change, margin = changes[c], margins[c]
+        if c == cell:
+            for i in range(n_rows):
+                value = change[i] - first
+                is_saved = (labels[i] == c) & (value > 0.0)
+                leaving[i] = value if is_saved else leaving[i]
+        else:
+            for i in range(n_rows):
+                value = change[i] + margin
+                kept[i] = value if labels[i] == c else kept[i]
+                is_saved = (labels[i] == c) & (value < 0.0)
+                leaving[i] = -value if is_saved else leaving[i]
+
+
+@njit
 def correct(
     weight, group, cell, is_near, margins, labels, changes, scratch, is_corrected,
     move_costs, start, stop,
@@ -147,22 +174,7 @@ def correct(
             second = min(second, max(first, margins[c]))
             if margins[c] < first:
                 nearest, first = c, margins[c]
-    kept[:] = np.inf
-    leaving[:] = 0.0
-    for c in range(margins.shape[0]):
-        if is_near[c]:
-            change, margin = changes[c], margins[c]
-            if c == cell:
-                for i in range(n_rows):
-                    value = change[i] - first
-                    is_saved = (labels[i] == c) & (value > 0.0)
-                    leaving[i] = value if is_saved else leaving[i]
-            else:
-                for i in range(n_rows):
-                    value = change[i] + margin
-                    kept[i] = value if labels[i] == c else kept[i]
-                    is_saved = (labels[i] == c) & (value < 0.0)
-                    leaving[i] = -value if is_saved else leaving[i]
+    fill_leaving(cell, is_near, margins, first, labels, changes, kept, leaving)
     for B in range(margins.shape[0]):
         if is_near[B] and fill_savings(
             B, cell, labels, margins, nearest, first, second, changes, kept, leaving,
