@@ -61,12 +61,6 @@ class AssignedCosts(GroupCosts):
         self._ensure_move_costs()
         return self._products
 
-    @property
-    def move_costs(self) -> NDArray[np.float64]:
-        """Change in each group's cost when an example leaves or enters a cluster."""
-        self._ensure_move_costs()
-        return self._move_costs
-
     def recompute(self) -> None:
         """Recompute all sums from the labels, which removes accumulated rounding."""
         problem = self.problem
@@ -78,7 +72,7 @@ class AssignedCosts(GroupCosts):
         self._is_changed[:] = True
         self._summarise()
         if self._has_move_costs:
-            self._fill_products()
+            self._fill_products(self._sums, self._products)
             self._refresh_move_costs()
 
     def move(
@@ -97,7 +91,9 @@ class AssignedCosts(GroupCosts):
             return sources
         self._summarise()
         if self._has_move_costs:
-            self._update_products(examples, sources, targets)
+            self._update_products(
+                problem.groups, (examples, sources, targets), self._sums, self._products
+            )
             self._refresh_move_costs()
         return sources
 
@@ -197,38 +193,14 @@ class AssignedCosts(GroupCosts):
             self.mean_norms, self.mean_dots, self.costs, self.utilities,
         )  # fmt: skip
 
-    def _ensure_move_costs(self) -> None:
-        """Allocate and fill products and move costs, at their first use."""
-        if self._has_move_costs:
-            return
+    def _make_move_costs(self) -> None:
+        """Allocate and fill products and move costs."""
         n_groups, n_samples = self.problem.n_groups, self.problem.n_samples
         self._products = np.empty((self.n_clusters, n_groups, n_samples))
         self._move_costs = np.empty((self.n_clusters, n_groups + 1, n_samples))
-        self._has_move_costs = True
-        self._fill_products()
+        self._fill_products(self._sums, self._products)
         self._is_changed[:] = True
         self._refresh_move_costs()
-
-    def _fill_products(self) -> None:
-        """Compute all products from the sums."""
-        X, shift = self.problem.X, self.problem.shift
-        self._for_rows(move_kernels.fill_products, X, shift, self._sums, self._products)
-
-    def _update_products(
-        self,
-        examples: NDArray[np.int64],
-        sources: NDArray[np.int64],
-        targets: NDArray[np.int64],
-    ) -> None:
-        """Update the products after these moves; recompute them if that is cheaper."""
-        problem = self.problem
-        if len(examples) > problem.n_groups * self.n_clusters:
-            self._fill_products()
-            return
-        self._for_rows(
-            move_kernels.update_products, problem.X, problem.columns, problem.shift,
-            problem.weights, problem.groups, examples, sources, targets, self._products,
-        )  # fmt: skip
 
     def _refresh_move_costs(self) -> None:
         """Recompute the move costs of the clusters marked as changed."""

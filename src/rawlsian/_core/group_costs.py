@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rawlsian._core import move_kernels
 from rawlsian._core.problem import ROWS_A_THREAD, Problem
 from rawlsian._support.threads import run_in_chunks
 
@@ -16,6 +17,9 @@ T = TypeVar("T")
 
 # Numbers of moves or pairs, and the group utilities after each.
 Block: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float64]]
+
+# Rows, the clusters that they left and those that they entered.
+Moved: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
 # Each move rounds the sums a little; after this many they are recomputed.
 MOVES_BEFORE_RECOMPUTE = 4096
@@ -59,6 +63,7 @@ class GroupCosts(ABC):
         self.labels = labels
         self.n_clusters = n_clusters
         self.members = np.zeros(n_clusters, dtype=np.int64)
+        self._move_costs: NDArray[np.float64]
         self._has_move_costs = False
 
     @property
@@ -67,9 +72,10 @@ class GroupCosts(ABC):
         """Means of the clusters, of shape (n_clusters, n_features)."""
 
     @property
-    @abstractmethod
     def move_costs(self) -> NDArray[np.float64]:
         """Change in each group's cost with single moves; see ``Assignment``."""
+        self._ensure_move_costs()
+        return self._move_costs
 
     @abstractmethod
     def recompute(self) -> None:
@@ -119,6 +125,40 @@ class GroupCosts(ABC):
         utilities: NDArray[np.float64],
     ) -> Callable[[int, int], Block]:
         """Return the search of ``pairs`` for first moves start to stop - 1."""
+
+    @abstractmethod
+    def _make_move_costs(self) -> None:
+        """Allocate and fill ``_move_costs``, and all that is needed to update it."""
+
+    def _ensure_move_costs(self) -> None:
+        """Make the move costs at their first use."""
+        if not self._has_move_costs:
+            self._make_move_costs()
+            self._has_move_costs = True
+
+    def _fill_products(
+        self, sums: NDArray[np.float64], products: NDArray[np.float64]
+    ) -> None:
+        """Compute all products of rows with these sums."""
+        X, shift = self.problem.X, self.problem.shift
+        self._for_rows(move_kernels.fill_products, X, shift, sums, products)
+
+    def _update_products(
+        self,
+        groups: NDArray[np.int32],
+        moved: Moved,
+        sums: NDArray[np.float64],
+        products: NDArray[np.float64],
+    ) -> None:
+        """Update products after these moves; recompute them if that is cheaper."""
+        problem = self.problem
+        if len(moved[0]) > products.shape[0] * products.shape[1]:
+            self._fill_products(sums, products)
+            return
+        self._for_rows(
+            move_kernels.update_products, problem.X, problem.columns, problem.shift,
+            problem.weights, groups, *moved, products,
+        )  # fmt: skip
 
     def _for_rows(self, kernel: Callable[..., T], *arguments: Any) -> list[T]:
         """Call ``kernel(*arguments, start, stop)`` for chunks of rows, on threads."""

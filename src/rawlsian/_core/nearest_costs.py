@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from rawlsian._core.group_costs import (
     MOVES_BEFORE_RECOMPUTE,
     Block,
     GroupCosts,
+    Moved,
     in_order_of_pairs,
     in_triangle,
 )
@@ -41,8 +42,6 @@ REACH_OF_HALF = 5.0
 # distance, are visited in any case.
 SLACK = 1e-7
 
-# Rows, the cells that they left and those that they entered.
-Moved: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 NO_ROWS = np.empty(0, np.int64)
 NO_MOVES: Moved = NO_ROWS, NO_ROWS, NO_ROWS
 
@@ -106,12 +105,6 @@ class NearestCosts(GroupCosts):
         centers: NDArray[np.float64] = self._label_sums[:, 0] / self._mass[:, None]
         return centers + self.problem.shift
 
-    @property
-    def move_costs(self) -> NDArray[np.float64]:
-        """Change in each group's cost when an example leaves or enters a cluster."""
-        self._ensure_move_costs()
-        return self._move_costs
-
     def recompute(self) -> None:
         """Recompute all sums from the labels, which removes accumulated rounding."""
         problem = self.problem
@@ -152,7 +145,10 @@ class NearestCosts(GroupCosts):
             self.recompute()
             return sources
         self._summarise_means()
-        self._update_label_products(examples, sources, targets)
+        self._update_products(
+            self._one_group, (examples, sources, targets), self._label_sums,
+            self._label_products,
+        )  # fmt: skip
         self._update_cells(*self._measure(examples))
         return sources
 
@@ -323,23 +319,6 @@ class NearestCosts(GroupCosts):
             self._mean_norms,
         )  # fmt: skip
 
-    def _update_label_products(
-        self,
-        examples: NDArray[np.int64],
-        sources: NDArray[np.int64],
-        targets: NDArray[np.int64],
-    ) -> None:
-        """Update the products with sums of labels; recompute if that is cheaper."""
-        if len(examples) > self.n_clusters:
-            self._fill_products(self._label_sums, self._label_products)
-            return
-        problem = self.problem
-        self._for_rows(
-            move_kernels.update_products, problem.X, problem.columns, problem.shift,
-            problem.weights, self._one_group, examples, sources, targets,
-            self._label_products,
-        )  # fmt: skip
-
     def _measure(
         self, examples: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -397,10 +376,8 @@ class NearestCosts(GroupCosts):
             self._is_changed, self._mean_dots, self.costs, self.utilities,
         )  # fmt: skip
 
-    def _ensure_move_costs(self) -> None:
-        """Allocate and fill products and move costs, at their first use."""
-        if self._has_move_costs:
-            return
+    def _make_move_costs(self) -> None:
+        """Allocate and fill products and move costs, and an empty table."""
         n_groups, n_samples = self.problem.n_groups, self.problem.n_samples
         self._cell_products = np.empty((self.n_clusters, n_groups, n_samples))
         self._factors = np.empty((self.n_clusters, n_samples))
@@ -411,18 +388,10 @@ class NearestCosts(GroupCosts):
         self._products = np.empty((n_held, n_samples))
         self._slots = np.full(n_samples, -1, dtype=np.int32)
         self._held, self._hand = np.full(n_held, -1), np.zeros(1, dtype=np.int64)
-        self._has_move_costs = True
         self._fill_products(self._sums, self._cell_products)
         self._is_moved[:] = self._is_changed[:] = True
         self._measure(NO_ROWS)
         self._refresh_move_costs(NO_MOVES)
-
-    def _fill_products(
-        self, sums: NDArray[np.float64], products: NDArray[np.float64]
-    ) -> None:
-        """Compute all products of rows with these sums."""
-        X, shift = self.problem.X, self.problem.shift
-        self._for_rows(move_kernels.fill_products, X, shift, sums, products)
 
     def _refresh_move_costs(self, moved: Moved) -> None:
         """Update move costs after these rows went from cells to cells."""
