@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from rawlsian._support.threads import n_threads
+from rawlsian._support.threads import ctrl_c_later, n_threads
 
 T = TypeVar("T")
 
@@ -51,6 +51,11 @@ class Executor(ABC):
         """Return a column as one array, of shape (n_rows,) or (n_rows, width)."""
 
 
+def _result(future: Future[T]) -> T:
+    with ctrl_c_later():
+        return future.result()
+
+
 class ThreadExecutor(Executor):
     """Runs functions on all threads of this machine; columns stay in memory."""
 
@@ -70,11 +75,12 @@ class ThreadExecutor(Executor):
             waiting: deque[Future[T]] = deque()
             try:
                 for block in range(len(columns[0])):
-                    waiting.append(pool.submit(call, block))
+                    with ctrl_c_later():
+                        waiting.append(pool.submit(call, block))
                     if len(waiting) > 2 * width:
-                        yield waiting.popleft().result()
+                        yield _result(waiting.popleft())
                 while waiting:
-                    yield waiting.popleft().result()
+                    yield _result(waiting.popleft())
             finally:
                 for future in waiting:
                     future.cancel()

@@ -8,8 +8,11 @@ could inherit in a broken state.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import signal
+import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -37,5 +40,31 @@ def run_in_chunks(
         return [function(0, n)]
     n_chunks = min(n_threads(), n // smallest_chunk)
     edges = [n * chunk // n_chunks for chunk in range(n_chunks + 1)]
-    with ThreadPoolExecutor(n_chunks) as pool:
+    with ctrl_c_later():
+        return _on_threads(function, edges)
+
+
+def _on_threads(function: Callable[[int, int], T], edges: list[int]) -> list[T]:
+    with ThreadPoolExecutor(len(edges) - 1) as pool:
         return list(pool.map(function, edges[:-1], edges[1:]))
+
+
+@contextmanager
+def ctrl_c_later() -> Iterator[None]:
+    """Let Ctrl-C wait while this thread starts others or waits for them.
+
+    An exception at the wrong moment would leave a lock of Python's held, or released
+    twice: the threads then wait for ever, or fail. Kernels let Ctrl-C wait as well.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGINT) is None:  # not set by Python
+        yield
+        return
+    came: list[object] = []
+    before = signal.signal(signal.SIGINT, lambda *signals: came.append(signals))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if came:
+            signal.raise_signal(signal.SIGINT)

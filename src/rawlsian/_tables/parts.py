@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rawlsian._rows.parquet import few_row_groups
-from rawlsian._support.threads import n_threads
+from rawlsian._support.threads import ctrl_c_later, n_threads
 from rawlsian._tables.errors import TableError, WrongUseError
 from rawlsian._tables.read import (
     OTHER_VALUES,
@@ -175,7 +175,7 @@ def open_parts(
 ) -> Parts:
     """Look into all parts; their columns are found by name."""
     n_rows = max(ROWS_LOOKED_AT // len(paths), 1)
-    with ThreadPoolExecutor(n_threads()) as pool:
+    with ctrl_c_later(), ThreadPoolExecutor(n_threads()) as pool:
         found = list(pool.map(_look_into, paths, repeat(n_rows)))
     parts = [part for part, _ in found]
     some = [(part, head) for part, head in found if len(head)]
