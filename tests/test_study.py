@@ -291,6 +291,20 @@ def test_two_processes_give_the_same_results(of_one_thread, two_processes):
     assert without_seconds(run_study(TWO_SAMPLES)) == of_one_thread
 
 
+def test_ctrl_c_ends_a_study_in_two_processes(two_processes):
+    finished = []
+
+    def stop(progress):
+        finished[:] = progress.results["stages_finished"]
+        if progress.stage == "samples":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_study(TWO_SAMPLES, callback=stop)
+
+    assert finished == ["data", "existence", "traversals"]
+
+
 def test_ctrl_c_in_a_traversal_ends_the_study(monkeypatch):
     # traverse returns the steps so far, which are no result of the study.
     def stop(*args, **options):

@@ -5,18 +5,17 @@
 
 from __future__ import annotations
 
-import signal
-import threading
-import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
-from joblib import Parallel, delayed, effective_n_jobs, parallel_config
+from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import ThreadingBackend, get_active_backend
 from threadpoolctl import threadpool_limits
 
+from rawlsian._support.processes import Processes
 from rawlsian._support.threads import n_threads
 
 S = TypeVar("S")
@@ -46,55 +45,38 @@ def in_order(function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
         yield from jobs(delayed(function)(item) for item in items)
 
 
-def in_processes(
-    function: Callable[[S], T], items: Sequence[S]
-) -> Generator[T, None, None]:
-    """Yield ``function(item)`` for long jobs, in order, on all cores of the machine.
+class Map(Protocol):
+    """Function that yields ``function(item)`` for each item, in order."""
+
+    def __call__(
+        self, function: Callable[[S], T], items: Sequence[S], /
+    ) -> Iterator[T]: ...
+
+
+@contextmanager
+def in_processes(n_items: int) -> Iterator[Map]:
+    """Return a map for long jobs that uses all cores of the machine.
 
     A joblib backend that the user configured takes precedence. ``NUMBA_NUM_THREADS``
     limits the number of processes, as it does that of threads; a process has one
-    thread. Few jobs, or a single core, need no process. BLAS has one thread in every
-    case, so that the number of processes does not change how it rounds. Closing the
-    generator ends the processes.
+    thread. Few items, or a single core, need no process; Windows gets none. BLAS has
+    one thread in every case, so that the number of processes does not change how it
+    rounds. On leaving the context the processes end, with what they compute.
     """
-    job = partial(_with_one_blas_thread, function)
-    n_processes = min(n_threads(), len(items) // JOBS_A_PROCESS)
-    if is_configured() or n_processes < 2:
-        yield from in_order(job, items)
+    n_processes = min(n_threads(), n_items // JOBS_A_PROCESS)
+    if is_configured() or n_processes < 2 or os.name == "nt":
+        yield _in_order_on_one_blas_thread
         return
-    with parallel_config("loky", n_jobs=n_processes, inner_max_num_threads=1):
-        # Without batches or memory maps: each result comes when it is computed, and
-        # arrays arrive as they were sent.
-        jobs = Parallel(return_as="generator", batch_size=1, max_nbytes=None)
-    with _ctrl_c_ignored():  # the call starts the processes
-        results = jobs(delayed(job)(item) for item in items)
-    try:
-        # "yield from" would close the results before the warnings are off.
-        for result in results:  # noqa: UP028
-            yield result
-    finally:
-        with warnings.catch_warnings():
-            # joblib warns of the jobs that it cancels.
-            warnings.simplefilter("ignore", UserWarning)
-            results.close()
+    with Processes(n_processes) as processes:
+        yield processes.map
+
+
+def _in_order_on_one_blas_thread(
+    function: Callable[[S], T], items: Sequence[S]
+) -> Iterator[T]:
+    return in_order(partial(_with_one_blas_thread, function), items)
 
 
 def _with_one_blas_thread(function: Callable[[S], T], item: S) -> T:
     with threadpool_limits(1, "blas"):
         return function(item)
-
-
-@contextmanager
-def _ctrl_c_ignored() -> Iterator[None]:
-    """Ignore Ctrl-C, as do the processes that start now.
-
-    It reaches all processes of a terminal; this one ends the others.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield  # Python delivers signals to the main thread only
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

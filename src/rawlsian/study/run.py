@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import partial
 from numbers import Integral
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rawlsian._support.jobs import in_processes
+from rawlsian._support.jobs import Map, in_processes
 from rawlsian._version import __version__
 from rawlsian.report import page_html
 from rawlsian.study import beyond as _beyond, data as _data, stages as _stages
@@ -157,9 +156,10 @@ def run_study(
     log.update("existence", config.samples, config.samples)
     walks = _walk_shown(shown, place, results, log)
     log.update("traversals", N_SHOWN, N_SHOWN)
-    _walk_everywhere(explored, results, log)
-    log.update("samples", config.samples, config.samples)
-    ways = _go_beyond(explored, place, walks, results, log)
+    with in_processes(config.samples) as run:
+        _walk_everywhere(explored, results, log, run)
+        log.update("samples", config.samples, config.samples)
+        ways = _go_beyond(explored, place, walks, results, log, run)
     if folder is not None:
         folder.page = page_html(study_page(adult, shown, ways, results))
     log.update("beyond", config.samples, config.samples)
@@ -309,7 +309,7 @@ def _walk_shown(
 
 
 def _walk_everywhere(
-    explored: list[SampleRuns], results: dict[str, Any], log: _StageLog
+    explored: list[SampleRuns], results: dict[str, Any], log: _StageLog, run: Map
 ) -> None:
     """Run stage 4: walk from every start that was not walked from before."""
     main_start, rows = results["samples"]["start"], results["samples"]["rows"]
@@ -322,12 +322,11 @@ def _walk_everywhere(
         for this, row in zip(explored, rows, strict=True)
     ]
     walk = partial(_stages.walk_starts, main_start)
-    with closing(in_processes(walk, origins)) as walked:
-        for place, starts in enumerate(walked):
-            for start, readings in starts.items():
-                rows[place][start]["readings"] = readings
-            if place + 1 < len(rows):
-                log.update("samples", place + 1, len(rows))
+    for place, starts in enumerate(run(walk, origins)):
+        for start, readings in starts.items():
+            rows[place][start]["readings"] = readings
+        if place + 1 < len(rows):
+            log.update("samples", place + 1, len(rows))
 
 
 def _go_beyond(
@@ -336,6 +335,7 @@ def _go_beyond(
     walks: _beyond.Walks,
     results: dict[str, Any],
     log: _StageLog,
+    run: Map,
 ) -> _beyond.Ways:
     """Run stage 5: compare methods with the bounds on every sample."""
     begun = [
@@ -345,12 +345,11 @@ def _go_beyond(
     rows: list[dict[str, Any]] = []
     ours: list[_beyond.Walks] = []
     compare = partial(_beyond.compare, _beyond.PROVED_ROWS)
-    with closing(in_processes(compare, begun)) as compared:
-        for row, more in compared:
-            if rows:
-                log.update("beyond", len(rows), len(begun))
-            rows.append(row)
-            ours.append(more)
+    for row, more in run(compare, begun):
+        if rows:
+            log.update("beyond", len(rows), len(begun))
+        rows.append(row)
+        ours.append(more)
     ways = _beyond.ways_of(begun[place].origin, walks, ours[place])
     results["beyond"] = {
         "methods": _beyond.METHODS,
