@@ -10,6 +10,7 @@ import vl_convert
 from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
+import support.compile_once  # noqa: F401
 from support.golden import Golden
 
 # For some hundred rows BLAS and OpenMP are no faster on many threads, and where the
@@ -24,6 +25,10 @@ settings.register_profile("rawlsian", deadline=None, derandomize=True)
 # pytest --hypothesis-profile=random looks further.
 settings.register_profile("random", deadline=None, max_examples=500)
 settings.load_profile("rawlsian")
+
+# Modules without tests, which a search for doctests would import: support.warm, for
+# one, compiles kernels.
+collect_ignore = ["support"]
 
 # Files that take longest, to be started first: what is left then is short, so that no
 # process of two waits for the other at the end. run.py has the doctest of run_study.

@@ -6,6 +6,7 @@ second.
 
 from __future__ import annotations
 
+import support.compile_once  # noqa: F401
 from rawlsian import RawlsianKMeans, open_blocks
 from support.people import FEW, people
 
