@@ -234,6 +234,17 @@ def test_tables_tell_rows_parts_and_passes(parts, monkeypatch):
     ).replace("  ", " ")
 
 
+def test_a_cluster_of_one_person_is_told(tmp_path):
+    far = people(n=1, seed=3, age=[900.0], pay=[900.0])
+    folder = write(tmp_path / "people", people(), people(seed=1), far)
+
+    told = fit(folder, "--drop", "job")
+    done = rawlsian("fit", folder, *ASK, *FREE, "--drop", "old", "--drop", "job")
+
+    (remark,) = [each for each in told["remarks"] if " is one person: " in each]
+    assert remark in " ".join(done.stdout.split())
+
+
 def test_passes_are_shown(parts, monkeypatch):
     shown = []
     monkeypatch.setattr(Screen, "show", lambda _, *stage: shown.append(stage))

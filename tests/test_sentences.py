@@ -8,16 +8,16 @@ import pytest
 
 from rawlsian import audit_table, fit_table
 from rawlsian._tables.analysis import Figures, Outcome
-from rawlsian._tables.sentences import fit_summary
+from rawlsian._tables.sentences import fit_summary, lone_people
 from rawlsian._tables.text import counted
 
 
-def outcome(after, n_moved, names=("f", "m")):
+def outcome(after, n_moved, names=("f", "m"), sizes=(3.0, 7.0)):
     """A fit of ten people whose groups have utilities 4 and 5 with k-means."""
     return Outcome(
         "kmeans-free", 2, np.array(names, object), np.array([4.0, 6.0]), 9.0,
         Figures(np.array([4.0, 5.0]), 4.6), Figures(np.array(after), 4.7),
-        n_moved, None, None, False, "nearest",
+        n_moved, None, None, False, "nearest", np.array(sizes),
     )  # fmt: skip
 
 
@@ -46,6 +46,36 @@ def test_a_group_without_a_value_is_named_in_quotes_instead_of_two_brackets():
     found = fit_summary(outcome([4.2, 5.0], 1, ("(missing)", "m")))
 
     assert "from 4.0000 ('missing') to 4.2000 ('missing')" in found[0]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "start"),
+    [
+        ([1.0, 9.0], "Cluster 0 is one person: its center describes nobody else"),
+        ([9.0, 0.5], "Cluster 1 is one person: "),  # a weight counts as people
+        ([1.0, 8.0, 1.0], "Clusters 0 and 2 are one person each: their centers "),
+        ([1.0] * 6, "6 clusters are one person each: "),
+    ],
+)
+def test_clusters_of_one_person_are_named(sizes, start):
+    (remark,) = lone_people(outcome([4.2, 5.0], 1, sizes=sizes))
+
+    assert remark.startswith(start)
+
+
+def test_clusters_of_several_people_or_of_nobody_need_no_remark():
+    assert lone_people(outcome([4.2, 5.0], 1, sizes=[8.0, 2.0, 0.0])) == []
+
+
+def test_a_cluster_of_one_person_is_told_in_print_as_json_and_on_the_page():
+    table = people(age=[20, 22, 21, 22, 20, 22, 21, 90])
+
+    fit = fit_table(table, "sex", clusters=2, drop="segment", method="kmeans-free")
+
+    (remark,) = lone_people(fit.outcome)
+    assert remark in str(fit)
+    assert remark in fit.to_dict()["remarks"]
+    assert remark in fit.page()
 
 
 def test_groups_that_are_served_alike_have_no_worst():

@@ -81,6 +81,8 @@ class Outcome:
         True if the user stopped it on the way.
     utility : {"assigned", "nearest"}
         The center that serves a person: that of their cluster, or the nearest.
+    cluster_sizes : ndarray of shape (n_clusters,)
+        Number of people in each cluster of the result.
     """
 
     method: str
@@ -95,6 +97,7 @@ class Outcome:
     stop_reason: str | None
     is_interrupted: bool
     utility: Utility
+    cluster_sizes: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +134,13 @@ class Fitted:
         return len(self.after.centers)
 
     @property
+    def cluster_sizes(self) -> NDArray[np.float64]:
+        """Number of people in each cluster: the sum of their weights."""
+        labels, weights = self.after.labels, self.problem.weights
+        sizes: NDArray[Any] = np.bincount(labels, weights, self.n_clusters)
+        return sizes.astype(np.float64)
+
+    @property
     def outcome(self) -> Outcome:
         """Figures of the fit."""
         problem, trajectory = self.problem, self.trajectory
@@ -147,6 +157,7 @@ class Fitted:
             None if trajectory is None else trajectory.stop_reason,
             self.is_interrupted,
             self.utility,
+            self.cluster_sizes,
         )
 
 

@@ -102,6 +102,7 @@ def fit(
         found.stop_reason,
         found.is_interrupted,
         "nearest" if method == "kmeans-free" else "assigned",
+        common.sum(axis=0).astype(np.float64),
     )
     n_passes = table.problem.n_passes + kmeans.n_passes_ + found.n_passes
     return FittedParts(outcome, found.labels, found.centers, n_passes)

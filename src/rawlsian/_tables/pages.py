@@ -20,6 +20,7 @@ from rawlsian._tables.sentences import (
     better_point,
     fit_summary,
     hurtful,
+    lone_people,
 )
 from rawlsian._tables.write import free_name
 from rawlsian.report import Page, Way, frontier_way, trajectory_way
@@ -59,6 +60,7 @@ def fit_page(found: FitInMemory) -> Page:
             ("Method", fitted.method),
             ("Utility", COUNTED[fitted.utility]),
             ("Seed", str(found.seed)),
+            *(("Worth knowing", each) for each in lone_people(fitted.outcome)),
             *((("Better point", better),) if better else ()),
         ),
         cluster_names=tuple(map(str, range(fitted.n_clusters))),

@@ -116,13 +116,13 @@ class TableFit(_WithLabels):
 
     def sentences(self) -> list[str]:
         """Return what changed, in sentences."""
-        from rawlsian._tables.sentences import COUNTED, fit_summary
+        from rawlsian._tables.sentences import COUNTED, fit_summary, lone_people
 
         passes = [] if self.passes is None else [self.passes.sentence]
         better = self._better()
         return [
-            *fit_summary(self.outcome), COUNTED[self.outcome.utility], *passes,
-            *([] if better is None else [better]),
+            *fit_summary(self.outcome), COUNTED[self.outcome.utility],
+            *lone_people(self.outcome), *passes, *([] if better is None else [better]),
         ]  # fmt: skip
 
     def summary(self) -> list[str | TextTable]:
@@ -148,6 +148,8 @@ class TableFit(_WithLabels):
         dict
             Utilities of each group before and after, columns, rows, remarks.
         """
+        from rawlsian._tables.sentences import lone_people
+
         outcome = self.outcome
         names = [str(name) for name in outcome.group_names]
         before, after = outcome.before, outcome.after
@@ -178,6 +180,7 @@ class TableFit(_WithLabels):
             **self.facts.to_dict(),
             "written": list(self.written),
         }
+        content["remarks"] += lone_people(outcome)
         if self.candidates:
             content["tried"] = [asdict(each) for each in self.candidates]
         if self._has_trade_off:

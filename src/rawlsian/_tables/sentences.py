@@ -17,6 +17,8 @@ from rawlsian.preprocessing.features import MISSING
 
 # Clusters named as those that hurt the worst-off group most.
 MOST_HURTFUL = 3
+# Clusters of one person that are named.
+MOST_NAMED = 5
 # A gain that four digits show.
 NOTEWORTHY = 1e-4
 # Which center counts in a fit.
@@ -71,6 +73,26 @@ def _worst(utilities: NDArray[np.float64], names: NDArray[Any]) -> str:
         if f"{utility:.4f}" == f"{utilities.min():.4f}"
     ]
     return " and ".join(level) if len(level) < 4 else f"{len(level)} groups"
+
+
+def lone_people(outcome: Outcome) -> list[str]:
+    """Return a remark on the clusters that are one person, if there are any."""
+    sizes = outcome.cluster_sizes
+    alone = [str(c) for c in np.flatnonzero((sizes > 0) & (sizes <= 1))]
+    if not alone:
+        return []
+    if len(alone) == 1:
+        return [
+            f"Cluster {alone[0]} is one person: its center describes nobody else, and "
+            "may identify them. Fewer clusters may avoid this."
+        ]
+    which = f"Clusters {', '.join(alone[:-1])} and {alone[-1]}"
+    if len(alone) > MOST_NAMED:
+        which = f"{len(alone):,} clusters"
+    return [
+        f"{which} are one person each: their centers describe nobody else, and may "
+        "identify them. Fewer clusters may avoid this."
+    ]
 
 
 def better_point(outcome: Outcome, frontier: Frontier) -> str | None:
