@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from rawlsian._tables.write import as_cell
-from rawlsian.report import Attribute, page_html
+from rawlsian.report import Attribute, Curve, Curves, page_html
 from support.pages import make_page
 
 NO_BROWSER = "no Chromium: apt-get install chromium (Debian) or set RAWLSIAN_CHROMIUM"
@@ -392,6 +392,39 @@ def test_one_clustering_has_no_slider_and_nothing_to_compare(open_page):
     assert opened.text("#groups-table thead").split() == ["Group", "People", "Utility"]
     assert opened.text("#status").startswith("This clustering: lowest utility")
     assert opened.complaints == []
+
+
+def test_curves_show_how_the_number_of_clusters_was_chosen(open_page):
+    curves = Curves(
+        (1, 2, 3),
+        3,
+        (
+            Curve("Silhouette", "higher", (None, 0.5, 0.25), 2),
+            Curve("Held-out cost", "lower", (0.9, 0.4, 0.3), None),
+            Curve("No cost", "lower", (None, None, None), None),
+        ),
+        ("Worst-off group", ("<b>f</b>", "f", "m")),
+        ("Three is enough.",),
+    )
+
+    opened = open_page(make_page(curves=curves))
+
+    assert opened.complaints == []
+    assert opened.tab.locator("#curves svg[class=marks]").count() == 3
+    assert opened.text("#curves-texts") == "Three is enough."
+    dash = "\N{EN DASH}"
+    rows = [row.split() for row in opened.text("#curves-table tbody").splitlines()]
+    assert rows == [
+        ["1", dash, "0.9000", dash, "<b>f</b>"],
+        ["2", "takes", "0.5000", "0.4000", dash, "f"],
+        ["3,", "used", "0.2500", "0.3000", dash, "m"],
+    ]
+    captions = opened.tab.locator("#curves-panels .caption").all_inner_texts()
+    assert captions == ["Higher is better; takes 2.", *["Lower is better."] * 2]
+
+
+def test_a_page_without_a_choice_has_no_curves(opened):
+    assert not opened.tab.is_visible("#curves")
 
 
 def test_labels_that_are_not_carried_cannot_be_downloaded(open_page, monkeypatch):

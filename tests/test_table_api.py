@@ -254,6 +254,25 @@ def test_clusters_may_be_given_in_several_ways():
     assert str(one) == str(fit_table(people(), **FIT))
 
 
+def test_a_criterion_chooses_the_number_of_clusters():
+    by_cost = fit_table(people(), **FIT | {"clusters": "2:6"}, choose_by="held-out")
+
+    assert by_cost.choice.chosen_by == "held-out"
+    assert by_cost.outcome.n_clusters == by_cost.choice.choices["held-out"]
+    with pytest.raises(WrongUseError, match="with --clusters 3 leave it out"):
+        fit_table(people(), **FIT, choose_by="held-out")
+
+
+def test_the_page_shows_how_the_number_was_chosen(file):
+    ranged = FIT | {"clusters": "2:4", "method": "kmeans-free"}
+
+    page = fit_table(file, **ranged, choose_by="held-out-worst").page()
+
+    assert "2 to 4, by held-out cost of the worst-off group" in page
+    assert "Held-out costs are means over 60 people." in page
+    assert '"curves":null' in fit_table(file, **FIT).page()
+
+
 def test_progress_is_reported():
     stages = []
 

@@ -7,6 +7,7 @@ import errno
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -918,7 +919,68 @@ def test_a_range_is_printed_with_its_choice(tmp_path):
     )
 
     assert "K-means with several numbers of clusters" in done.stdout
-    assert " none " in done.stdout  # one cluster has no silhouette
+    assert "3 has the best silhouette" in done.stdout
+    assert re.search("1 +│ +none ", done.stdout)  # one cluster has no silhouette
+    for criterion in ("silhouette", "held-out", "held-out-worst"):
+        assert f" {criterion} " in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("choose_by", "words"),
+    [
+        ("silhouette", "has the best silhouette"),
+        ("held-out", "is enough by the held-out cost"),
+        ("held-out-worst", "is enough by the held-out cost of the worst-off group"),
+    ],
+)
+def test_each_criterion_takes_the_number_that_it_names(tmp_path, choose_by, words):
+    fit = ("fit", few_people(tmp_path), "--sensitive", "sex", "--clusters", "2:6",
+           "--method", "kmeans-free", "--choose-by", choose_by)  # fmt: skip
+
+    told = json.loads(rawlsian(*fit, "--json").stdout)
+
+    assert told["chosen_by"] == choose_by
+    assert told["clusters"] == told["choices"][choose_by]
+    assert list(told["choices"]) == ["silhouette", "held-out", "held-out-worst"]
+    for each in told["tried"]:
+        assert each["held_out_cost"] > 0
+        assert each["held_out_worst_group"] in ("f", "m")
+    assert f"{told['clusters']} {words}" in " ".join(rawlsian(*fit).stdout.split())
+
+
+def test_a_cost_that_falls_to_the_end_of_the_range_is_told(tmp_path):
+    fit = ("fit", few_people(tmp_path), "--sensitive", "sex", "--clusters", "1:2",
+           "--method", "kmeans-free")  # fmt: skip
+
+    remark = "2 is the end of the range, and the cost still falls there"
+    assert remark in rawlsian(*fit, "--choose-by", "held-out").stdout
+    assert remark not in rawlsian(*fit).stdout
+
+
+def test_as_many_clusters_as_people_have_no_held_out_cost(tmp_path):
+    table = write(
+        tmp_path, "x,sex\n" + "".join(f"{i},{'fm'[i % 2]}\n" for i in range(9))
+    )
+
+    done = rawlsian("fit", table, "--sensitive", "sex", "--clusters", "8:9",
+                    "--choose-by", "held-out")  # fmt: skip
+
+    assert "No number of clusters has a held-out cost; 8 is the first" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("clusters", "choose_by", "texts"),
+    [
+        ("4", "held-out", ("chooses from a range", "with --clusters 4 leave it out")),
+        ("4:4", "silhouette", ("chooses from a range", "--clusters 4")),
+        ("2:4", "elbow", ("--choose-by must be one of silhouette, held-out,",)),
+    ],
+)
+def test_a_criterion_without_a_choice_is_refused(tmp_path, clusters, choose_by, texts):
+    done = rawlsian("fit", few_people(tmp_path), "--sensitive", "sex",
+                    "--clusters", clusters, "--choose-by", choose_by)  # fmt: skip
+
+    fails(done, 2, *texts)
 
 
 def test_rows_too_alike_for_so_many_clusters_are_told(tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import silhouette_score
 
 from rawlsian._core.assignment import Assignment
 from rawlsian._core.nearest import group_means, nearest
@@ -29,8 +28,6 @@ from rawlsian.operators.traversal import Trajectory, traverse_of
 from rawlsian.report import frontier_labels
 
 N_INIT = 10
-# A silhouette compares all pairs of rows.
-SILHOUETTE_ROWS = 5_000
 # Rows times runs of k-means that are drawn as a cloud.
 CLOUD_WORK, MOST_CLOUD_RUNS = 5_000_000, 500
 # The trade-off is searched on about so many rows, and reported for all.
@@ -161,18 +158,6 @@ class Fitted:
         )
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """K-means with a number of clusters, one of a range."""
-
-    n_clusters: int
-    silhouette: float | None
-    overall: float
-    lowest: float
-    least_advantaged: str
-    gap: float
-
-
 def problem_of(prepared: Prepared) -> Problem:
     """Return the rows and groups of a prepared table, checked."""
     problem = Problem.from_arrays(
@@ -212,14 +197,19 @@ def check_clusters(n_clusters: int, problem: Problem) -> None:
         )
 
 
+def kmeans(n_clusters: int, seed: int) -> KMeans:
+    """Return k-means as every fit of a table runs it."""
+    return KMeans(n_clusters, n_init=N_INIT, random_state=seed)
+
+
 def plain(problem: Problem, n_clusters: int, seed: int) -> Clustering:
     """Return the best of ten runs of k-means++."""
     with warnings.catch_warnings():
         # Reported below, in our words.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        kmeans = KMeans(n_clusters, n_init=N_INIT, random_state=seed).fit(problem.X)
-    check_found(n_clusters, len(np.unique(kmeans.labels_)))
-    return with_means(problem, kmeans.labels_)
+        labels = kmeans(n_clusters, seed).fit(problem.X).labels_
+    check_found(n_clusters, len(np.unique(labels)))
+    return with_means(problem, labels)
 
 
 def with_means(problem: Problem, labels: Any) -> Clustering:
@@ -239,42 +229,6 @@ def with_centers(problem: Problem, centers: NDArray[np.float64]) -> Clustering:
     utilities = problem.max_distance - group_means(problem, distances)
     overall = float(utilities @ problem.shares)
     return Clustering(labels, centers, utilities, overall)
-
-
-def try_range(
-    problem: Problem, numbers: Sequence[int], seed: int, progress: Progress
-) -> tuple[list[Candidate], Clustering]:
-    """K-means with each number of clusters, and the one with the best silhouette."""
-    rng = np.random.RandomState(seed)
-    rows = rng.permutation(problem.n_samples)[:SILHOUETTE_ROWS]
-    tried: list[Candidate] = []
-    chosen: tuple[float, Clustering] | None = None
-    for done, n_clusters in enumerate(numbers):
-        progress("k-means", done, len(numbers))
-        found = plain(problem, n_clusters, seed)
-        silhouette = _silhouette(problem.X[rows], found.labels[rows])
-        tried.append(
-            Candidate(
-                n_clusters,
-                silhouette,
-                found.overall,
-                float(found.utilities.min()),
-                str(problem.group_names[found.utilities.argmin()]),
-                float(np.ptp(found.utilities)),
-            )
-        )
-        score = -np.inf if silhouette is None else silhouette
-        if chosen is None or score > chosen[0]:
-            chosen = score, found
-    assert chosen is not None  # numbers are not empty
-    return tried, chosen[1]
-
-
-def _silhouette(X: NDArray[np.float64], labels: NDArray[np.int32]) -> float | None:
-    """None where there is none: with one cluster, or one for each row."""
-    if not 1 < len(np.unique(labels)) < len(labels):
-        return None
-    return float(silhouette_score(X, labels))
 
 
 def fit(
@@ -354,7 +308,7 @@ class TradeOff:
 
 def trade_off(problem: Problem, start: Clustering, seed: int) -> TradeOff:
     """The points between the best k-means and the best for the worst-off group."""
-    sample = _sample(problem, seed)
+    sample = sample_of(problem, FRONTIER_ROWS, seed)
     found = frontier_of(sample, n_clusters=len(start.centers), random_state=seed)
     if sample is not problem:
         # The best of a sample need not be the best of all rows: k-means may be better.
@@ -364,12 +318,12 @@ def trade_off(problem: Problem, start: Clustering, seed: int) -> TradeOff:
     return TradeOff(found, labels, sample.n_samples)
 
 
-def _sample(problem: Problem, seed: int) -> Problem:
-    """Draw about FRONTIER_ROWS of the rows, each group in proportion."""
-    if problem.n_samples <= FRONTIER_ROWS:
+def sample_of(problem: Problem, n_rows: int, seed: int) -> Problem:
+    """Draw about n_rows of the rows, each group in proportion; or return all."""
+    if problem.n_samples <= n_rows:
         return problem
     rng = np.random.default_rng(seed)
-    share = FRONTIER_ROWS / problem.n_samples
+    share = n_rows / problem.n_samples
     chosen = []
     for g in range(problem.n_groups):
         members = np.flatnonzero(problem.groups == g)

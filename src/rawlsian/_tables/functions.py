@@ -24,6 +24,7 @@ def fit_table(
     sensitive: Names,
     *,
     clusters: int | str | range | tuple[int, int],
+    choose_by: str | None = None,
     method: str = "rawls",
     utility: str | None = None,
     out: PathLike | None = None,
@@ -58,8 +59,13 @@ def fit_table(
     sensitive : str or list of str
         Columns that make the groups; several make their intersections.
     clusters : int, str, range or (int, int)
-        Number of clusters. Of a range, such as "2:12" or (2, 12), the number with the
-        best silhouette is taken.
+        Number of clusters. Of a range, such as "2:12" or (2, 12), all are tried, and
+        ``choose_by`` takes one.
+    choose_by : {"silhouette", "held-out", "held-out-worst"}, default=None
+        How to choose from a range of clusters; None means "silhouette".
+        "silhouette": the highest. "held-out": the smallest number that no larger one
+        clearly beats in the mean squared distance of people whom k-means was not fitted
+        on. "held-out-worst": the same for the worst-off group.
     method : str, default="rawls"
         "rawls", "R1", "R2", "R1+R2", "R2-exhaustive", "batch" and "relocate" reassign
         people, starting from k-means; centers stay means. "kmeans-mean" (means) and
@@ -141,7 +147,7 @@ def fit_table(
     from rawlsian._tables.outputs import Outputs
     from rawlsian._tables.request import TableRequest, as_path
 
-    options = run.FitOptions.given(clusters, method, utility, seed)
+    options = run.FitOptions.given(clusters, choose_by, method, utility, seed)
     request = TableRequest.given(
         table, sensitive, drop=drop, categorical=categorical, numeric=numeric,
         use_sensitive=use_sensitive, id=id, missing=missing, na=na,

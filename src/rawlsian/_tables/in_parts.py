@@ -13,6 +13,7 @@ from rawlsian._core.problem import Utility
 from rawlsian._tables import fit_parts
 from rawlsian._tables.analysis import Progress, check_rows
 from rawlsian._tables.backends import Backend, dask_backend, thread_backend
+from rawlsian._tables.choosing_k import ChooseBy
 from rawlsian._tables.facts import Facts, Passes, Reason
 from rawlsian._tables.fit_parts import EncodedTable
 from rawlsian._tables.folder import LabelledPieces
@@ -82,12 +83,13 @@ class PartsTable(NamedTuple):
     def fit(
         self,
         numbers: range,
+        choose_by: ChooseBy,
         method: str,
         utility: Utility,
         seed: int,
         progress: Progress,
     ) -> FoundClusters:
-        """Run k-means, then the method, whose utility has been checked."""
+        """Run k-means, then the method; one number and its utility were checked."""
         n_rows, encoding = sum(self.found.lengths), self.table.encoding
         check_rows(numbers[0], n_rows)
         fitted = fit_parts.fit(self.table, numbers[0], method, seed, progress)
@@ -101,7 +103,7 @@ class PartsTable(NamedTuple):
         )  # fmt: skip
         n_parts = len(self.parts.parts)
         passes = Passes(self.request.engine, n_rows, n_parts, fitted.n_passes)
-        return FoundClusters(fitted.outcome, model, labels, (), passes, None)
+        return FoundClusters(fitted.outcome, model, labels, None, passes, None)
 
     def audit(self, utility: Utility, seed: int, progress: Progress) -> FoundAudit:
         """Audit the column of clusters."""

@@ -14,7 +14,8 @@ from rawlsian._core.nearest import nearest
 from rawlsian._core.problem import Problem, Utility
 from rawlsian._engines.memory import InMemoryEngine
 from rawlsian._tables import analysis
-from rawlsian._tables.analysis import Candidate, Fitted, Outcome, Progress, TradeOff
+from rawlsian._tables.analysis import Fitted, Outcome, Progress, TradeOff
+from rawlsian._tables.choosing_k import Choice, ChooseBy, try_range
 from rawlsian._tables.columns import Used, as_category, find
 from rawlsian._tables.facts import Facts, Passes, Reason
 from rawlsian._tables.model import Model
@@ -92,6 +93,7 @@ class MemoryTable:
     def fit(
         self,
         numbers: range,
+        choose_by: ChooseBy,
         method: str,
         utility: Utility,
         seed: int,
@@ -100,9 +102,9 @@ class MemoryTable:
         """Run k-means, then the method, with one number of clusters or the best."""
         problem = self.problem
         analysis.check_clusters(max(numbers), problem)
-        candidates: list[Candidate] = []
+        choice: Choice | None = None
         if len(numbers) > 1:
-            candidates, before = analysis.try_range(problem, numbers, seed, progress)
+            choice, before = try_range(problem, numbers, choose_by, seed, progress)
         else:
             progress("k-means", 0, None)
             before = analysis.plain(problem, numbers[0], seed)
@@ -117,8 +119,8 @@ class MemoryTable:
             self.n_rows, identifier, prepared.rows, prepared.left_out, after.labels
         )
         return FoundClusters(
-            fitted.outcome, model, labels, tuple(candidates), None,
-            FitInMemory(self, fitted, seed),
+            fitted.outcome, model, labels, choice, None,
+            FitInMemory(self, fitted, seed, choice),
         )  # fmt: skip
 
     def audit(self, utility: Utility, seed: int, progress: Progress) -> FoundAudit:
@@ -140,6 +142,7 @@ class FitInMemory:
     table: MemoryTable
     fitted: Fitted
     seed: int
+    choice: Choice | None
 
     @cached_property
     def trade_off(self) -> TradeOff:
@@ -168,14 +171,15 @@ class AuditInMemory(NamedTuple):
 class FoundClusters(NamedTuple):
     """Result of a fit, wherever the rows are.
 
-    ``labels`` can be saved, and read back; ``in_memory`` is None for a table in parts,
-    and ``passes`` for one in memory.
+    ``labels`` can be saved, and read back; ``choice`` is None unless there was a range
+    of numbers of clusters, ``in_memory`` for a table in parts, and ``passes`` for one
+    in memory.
     """
 
     outcome: Outcome
     model: Model
     labels: Any
-    candidates: tuple[Candidate, ...]
+    choice: Choice | None
     passes: Passes | None
     in_memory: FitInMemory | None
 

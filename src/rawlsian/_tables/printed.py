@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from rawlsian._search.frontier import Frontier
-from rawlsian._tables.analysis import Candidate, Outcome
-from rawlsian._tables.sentences import interval_of
+from rawlsian._tables.analysis import Outcome
+from rawlsian._tables.choosing_k import CRITERIA, Candidate, Choice, ChooseBy
+from rawlsian._tables.sentences import choice_notes, choice_sentence, interval_of
 from rawlsian._tables.text import TextTable, counted
 from rawlsian.metrics import Audit
 
@@ -36,23 +35,31 @@ def _change(before: float, after: float) -> tuple[str, str, str]:
     return f"{before:.4f}", f"{after:.4f}", f"{after - before:+.4f}"
 
 
-def candidates_table(candidates: Sequence[Candidate], chosen: int) -> TextTable:
-    """K-means with each number of clusters."""
+def choice_lines(choice: Choice) -> list[str | TextTable]:
+    """K-means with each number of clusters, and how to read that."""
+    return [_choice_table(choice), *choice_notes(choice), ""]
+
+
+def _choice_table(choice: Choice) -> TextTable:
+    """Figures to choose by; stars mark the number that each column takes."""
+    choices, used = choice.choices, choice.n_clusters
+
+    def cell(each: Candidate, criterion: ChooseBy, figure: float | None) -> str:
+        star = "* " if choices[criterion] == each.n_clusters else ""
+        return "none" if figure is None else f"{star}{figure:.4f}"
+
     return TextTable(
-        f"K-means with several numbers of clusters; {chosen} has the best silhouette"
-        if any(each.silhouette is not None for each in candidates)
-        else f"No number of clusters has a silhouette; {chosen} is the first",
-        ("clusters", "silhouette", "everyone", "lowest", "worst off", "gap"),
+        choice_sentence(choice),
+        ("clusters", *CRITERIA, "worst off"),
         [
             (
-                f"{each.n_clusters}{' *' if each.n_clusters == chosen else ''}",
-                "none" if each.silhouette is None else f"{each.silhouette:.4f}",
-                f"{each.overall:.4f}",
-                f"{each.lowest:.4f}",
-                each.least_advantaged,
-                f"{each.gap:.4f}",
+                f"{each.n_clusters}{' *' if each.n_clusters == used else ''}",
+                cell(each, "silhouette", each.silhouette),
+                cell(each, "held-out", each.held_out_cost),
+                cell(each, "held-out-worst", each.held_out_worst_cost),
+                each.held_out_worst_group or "none",
             )
-            for each in candidates
+            for each in choice.candidates
         ],
     )
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rawlsian._core.problem import Utility
+from rawlsian._tables.choosing_k import CRITERIA, ChooseBy
 from rawlsian._tables.columns import Roles
 from rawlsian._tables.errors import WrongUseError
 from rawlsian._tables.model import Model
@@ -247,6 +248,19 @@ def checked_utility(utility: str) -> Utility:
     """Return a utility, or refuse one that does not exist."""
     check_choice(utility, "--utility", ("nearest", "assigned"))
     return "nearest" if utility == "nearest" else "assigned"
+
+
+def checked_choose_by(choose_by: str | None, numbers: range) -> ChooseBy:
+    """Return how a number of clusters is chosen, or refuse that where none is."""
+    if choose_by is None:
+        return "silhouette"
+    check_choice(choose_by, "--choose-by", CRITERIA)
+    if len(numbers) == 1:
+        raise WrongUseError(
+            f"--choose-by {choose_by} chooses from a range such as --clusters 2:12; "
+            f"with --clusters {numbers[0]} leave it out."
+        )
+    return next(each for each in CRITERIA if each == choose_by)
 
 
 def check_seed(seed: int) -> None:

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rawlsian._search.frontier import Frontier
-    from rawlsian._tables.analysis import Candidate, Outcome
+    from rawlsian._tables.analysis import Outcome
+    from rawlsian._tables.choosing_k import Candidate, Choice
     from rawlsian._tables.facts import Facts, Passes, Reason
     from rawlsian._tables.memory import AuditInMemory, FitInMemory
     from rawlsian._tables.model import Model
@@ -62,8 +63,9 @@ class TableFit(_WithLabels):
         Encoding and centers, for ``predict_table``.
     seed : int
         Seed of all random draws.
-    candidates : tuple of Candidate
-        K-means with each number of clusters, where a range was asked for.
+    choice : Choice or None
+        Where a range of clusters was asked for: k-means with each number, and which
+        number each criterion takes.
     passes : Passes or None
         Passes over the rows of a table in parts; None for one in memory.
     written : tuple of str
@@ -74,12 +76,17 @@ class TableFit(_WithLabels):
     outcome: Outcome
     model: Model
     seed: int
-    candidates: tuple[Candidate, ...]
+    choice: Choice | None
     passes: Passes | None
     written: tuple[str, ...]
     _outputs: Outputs
     _labels: Any
     _in_memory: FitInMemory | None
+
+    @property
+    def candidates(self) -> tuple[Candidate, ...]:
+        """K-means with each number of clusters, where a range was asked for."""
+        return () if self.choice is None else self.choice.candidates
 
     @property
     def centers(self) -> NDArray[np.float64]:
@@ -131,10 +138,8 @@ class TableFit(_WithLabels):
 
         outcome = self.outcome
         summary: list[str | TextTable] = [*self.facts.lines("Clustered on")]
-        if self.candidates:
-            summary.append(
-                printed.candidates_table(self.candidates, outcome.n_clusters)
-            )
+        if self.choice is not None:
+            summary += printed.choice_lines(self.choice)
         summary += [printed.utilities_table(outcome), *self.sentences()]
         if self._has_trade_off and self._outputs.frontier is not None:
             summary.append(printed.frontier_table(self.frontier))
@@ -181,8 +186,10 @@ class TableFit(_WithLabels):
             "written": list(self.written),
         }
         content["remarks"] += lone_people(outcome)
-        if self.candidates:
-            content["tried"] = [asdict(each) for each in self.candidates]
+        if self.choice is not None:
+            content["chosen_by"] = self.choice.chosen_by
+            content["choices"] = dict(self.choice.choices)
+            content["tried"] = [asdict(each) for each in self.choice.candidates]
         if self._has_trade_off:
             better = self._better()
             content["frontier"] = _frontier_points(self.frontier, names)

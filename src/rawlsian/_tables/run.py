@@ -12,6 +12,7 @@ from rawlsian._core.problem import Utility
 from rawlsian._support.files import write_text
 from rawlsian._tables import fit_parts
 from rawlsian._tables.analysis import Progress
+from rawlsian._tables.choosing_k import ChooseBy
 from rawlsian._tables.errors import WrongUseError, noting
 from rawlsian._tables.facts import Reason
 from rawlsian._tables.in_parts import PartsTable, open_in_parts
@@ -27,6 +28,7 @@ from rawlsian._tables.request import (
     check_choice,
     check_id,
     check_seed,
+    checked_choose_by,
     checked_utility,
     numbers_of_clusters,
 )
@@ -54,9 +56,10 @@ def opened(
 
 
 class FitOptions(NamedTuple):
-    """Number of clusters, method, utility and seed of a fit."""
+    """Number of clusters, how it is chosen, method, utility and seed of a fit."""
 
     numbers: range
+    choose_by: ChooseBy
     method: str
     utility: Utility
     seed: int
@@ -65,6 +68,7 @@ class FitOptions(NamedTuple):
     def given(
         cls,
         clusters: int | str | range | tuple[int, int],
+        choose_by: str | None,
         method: str,
         utility: str | None,
         seed: int,
@@ -74,7 +78,8 @@ class FitOptions(NamedTuple):
         check_seed(seed)
         check_choice(method, "--method", list(METHODS))
         chosen = None if utility is None else checked_utility(utility)
-        return cls(numbers, method, utility_of(method, chosen), seed)
+        criterion = checked_choose_by(choose_by, numbers)
+        return cls(numbers, criterion, method, utility_of(method, chosen), seed)
 
     def check_parts(self, request: TableRequest, outputs: Outputs) -> None:
         """Refuse what needs all rows in memory."""
@@ -112,7 +117,7 @@ def fit(
             written.append(path)
         labels = found.labels.readable(outputs.labels)
         return TableFit(
-            table.facts, found.outcome, found.model, options.seed, found.candidates,
+            table.facts, found.outcome, found.model, options.seed, found.choice,
             found.passes, tuple(written), outputs, labels, found.in_memory,
         )  # fmt: skip
 

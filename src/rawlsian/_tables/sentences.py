@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rawlsian._core.problem import Utility
 from rawlsian._search.frontier import Frontier
 from rawlsian._tables.analysis import Outcome
+from rawlsian._tables.choosing_k import Choice, ChooseBy
 from rawlsian._tables.prepare import FEW_PEOPLE
 from rawlsian.metrics.audit import BY_NEAREST, NO_RATIO, Audit
 from rawlsian.preprocessing.features import MISSING
@@ -27,6 +28,12 @@ COUNTED: dict[Utility, str] = {
     "the nearest.",
     "nearest": "Everyone counts by the nearest center. These figures belong to those "
     "centers: an audit of the labels alone recomputes other means.",
+}
+# Criteria that choose a number of clusters.
+CRITERION: dict[ChooseBy, str] = {
+    "silhouette": "silhouette",
+    "held-out": "held-out cost",
+    "held-out-worst": "held-out cost of the worst-off group",
 }
 # A gap, relative to the utility of a perfect fit, that is only rounding.
 ROUNDING = 1e-12
@@ -73,6 +80,38 @@ def _worst(utilities: NDArray[np.float64], names: NDArray[Any]) -> str:
         if f"{utility:.4f}" == f"{utilities.min():.4f}"
     ]
     return " and ".join(level) if len(level) < 4 else f"{len(level)} groups"
+
+
+def choice_sentence(choice: Choice) -> str:
+    """Return which number of clusters is taken, and by what criterion."""
+    used, criterion = choice.n_clusters, CRITERION[choice.chosen_by]
+    if choice.choices[choice.chosen_by] is None:
+        return f"No number of clusters has a {criterion}; {used} is the first"
+    is_best = choice.chosen_by == "silhouette"
+    why = f"has the best {criterion}" if is_best else f"is enough by the {criterion}"
+    return f"K-means with several numbers of clusters; {used} {why}"
+
+
+def choice_notes(choice: Choice) -> list[str]:
+    """Return how to read the figures, and whether a wider range may be better."""
+    return [
+        "held-out is the mean squared distance to the nearest center of people who "
+        "were left out when the centers were found, held-out-worst that of the "
+        "worst-off group; lower is better. A star marks the number that a column "
+        "takes; --choose-by says which column decides.",
+        *end_of_range(choice),
+    ]
+
+
+def end_of_range(choice: Choice) -> list[str]:
+    """Return a remark if the cost still falls at the end of the range."""
+    used, last = choice.n_clusters, choice.candidates[-1].n_clusters
+    if used != last or choice.chosen_by == "silhouette":
+        return []
+    return [
+        f"{used} is the end of the range, and the cost still falls there; a wider "
+        "range may take more."
+    ]
 
 
 def lone_people(outcome: Outcome) -> list[str]:

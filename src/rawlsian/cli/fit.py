@@ -41,10 +41,21 @@ def fit(
         typer.Option(
             "--clusters",
             metavar="K|LOW:HIGH",
-            help="Number of clusters; a range is tried and the best silhouette taken.",
+            help="Number of clusters; a range is tried, and --choose-by takes one.",
             show_default=False,
         ),
     ],
+    choose_by: Annotated[
+        str | None,
+        typer.Option(
+            "--choose-by",
+            metavar="silhouette|held-out|held-out-worst",
+            help="How to choose from a range. silhouette, the default: the best "
+            "separated clusters. held-out: as few clusters as describe people who were "
+            "not used to make them about as well as more would. held-out-worst: the "
+            "same for the worst-off group.",
+        ),
+    ] = None,
     method: Annotated[
         str,
         typer.Option(
@@ -119,9 +130,9 @@ def fit(
         from rawlsian._tables.functions import fit_table
 
         result = fit_table(
-            table, sensitive, clusters=clusters, method=method, utility=utility,
-            out=out, report=report, frontier=trade_off, save=save, drop=drop or (),
-            categorical=categorical or (), numeric=numeric or (),
+            table, sensitive, clusters=clusters, choose_by=choose_by, method=method,
+            utility=utility, out=out, report=report, frontier=trade_off, save=save,
+            drop=drop or (), categorical=categorical or (), numeric=numeric or (),
             use_sensitive=use_sensitive, id=identifier, missing=missing, na=na or (),
             delimiter=delimiter, encoding=encoding, engine=engine, scheduler=scheduler,
             seed=seed, force=force, progress=screen.show,

@@ -7,12 +7,14 @@ returns the text of the file.
 from __future__ import annotations
 
 from rawlsian.preprocessing import Attribute
-from rawlsian.report.contents import Page, Way
+from rawlsian.report.contents import Curve, Curves, Page, Way
 from rawlsian.report.ways import frontier_labels, frontier_way, trajectory_way
 from rawlsian.report.write import page_html
 
 __all__ = [
     "Attribute",
+    "Curve",
+    "Curves",
     "Page",
     "Way",
     "frontier_labels",

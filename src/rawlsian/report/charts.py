@@ -236,7 +236,7 @@ def _plane(
         )
         for layer in layers
     ]
-    return _specification(
+    return specification(
         alt.layer(*encoded).properties(width="container", height="container")
     )
 
@@ -322,7 +322,7 @@ def _along(page: Page) -> dict[str, Any]:
             line.mark_rule(color=INK, strokeDash=[2, 3], aria=False).encode(y=y)
         )
     chart = alt.layer(*layers).properties(width="container", height=320)
-    return _specification(chart)
+    return specification(chart)
 
 
 def _groups(page: Page) -> dict[str, Any]:
@@ -349,7 +349,7 @@ def _groups(page: Page) -> dict[str, Any]:
     chart = chart.add_params(names).properties(
         width="container", height=34 * (len(page.groups) + 1)
     )
-    return _specification(chart)
+    return specification(chart)
 
 
 def _clusters(page: Page) -> dict[str, Any]:
@@ -377,7 +377,7 @@ def _clusters(page: Page) -> dict[str, Any]:
     )
     chart = alt.layer(bars, numbers).add_params(names)
     height = 30 * n_clusters
-    return _specification(chart.properties(width="container", height=height))
+    return specification(chart.properties(width="container", height=height))
 
 
 def _utility_scale(page: Page) -> alt.Scale:
@@ -416,7 +416,7 @@ def _title(group: str) -> list[str]:
     return [name if len(name) <= TITLE_WIDTH else f"{name[: TITLE_WIDTH - 1]}…", hint]
 
 
-def _specification(chart: alt.LayerChart | alt.FacetChart) -> dict[str, Any]:
+def specification(chart: alt.LayerChart | alt.FacetChart) -> dict[str, Any]:
     """Return the Vega-Lite specification, in the colours of the page's text."""
     chart = chart.configure(
         background="transparent",

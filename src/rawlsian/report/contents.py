@@ -40,6 +40,53 @@ class Way:
     labels: NDArray[np.integer]
 
 
+@dataclass(frozen=True)
+class Curve:
+    """A figure of k-means with each number of clusters.
+
+    Attributes
+    ----------
+    title : str
+        Name of the figure.
+    better : {"higher", "lower"}
+        Which values are better.
+    values : tuple of float or None
+        The figure with each number of clusters; None if it has none.
+    taken : int or None
+        Number of clusters that this figure takes.
+    """
+
+    title: str
+    better: Literal["higher", "lower"]
+    values: tuple[float | None, ...]
+    taken: int | None
+
+
+@dataclass(frozen=True)
+class Curves:
+    """How the number of clusters was chosen.
+
+    Attributes
+    ----------
+    numbers : tuple of int
+        Numbers of clusters that were tried, at least two.
+    used : int
+        Number of clusters of the page.
+    curves : tuple of Curve
+        Figures to choose by.
+    names : (str, tuple of str)
+        Heading and values of one more column of the table.
+    texts : tuple of str
+        Paragraphs on the figures.
+    """
+
+    numbers: tuple[int, ...]
+    used: int
+    curves: tuple[Curve, ...]
+    names: tuple[str, tuple[str, ...]]
+    texts: tuple[str, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Page:
     """Contents of a page.
@@ -80,6 +127,8 @@ class Page:
         Headed lists at the end of the page: columns not used, rows not clustered.
     methods, limits : tuple of str
         Paragraphs on the computation and on its limits.
+    curves : Curves or None
+        How the number of clusters was chosen, if it was.
     """
 
     title: str
@@ -100,3 +149,4 @@ class Page:
     notes: tuple[tuple[str, tuple[str, ...]], ...] = ()
     methods: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()
+    curves: Curves | None = None

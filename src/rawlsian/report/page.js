@@ -232,8 +232,21 @@
     return draw(figure, panel.spec, () => spaceRows(panel));
   }
 
+  const NO_ROWS = {}; // these figures are the same at every point
+
+  function drawCurve(specification, place) {
+    const { title, better, taken } = page.curves.curves[place];
+    const caption = `${better === "higher" ? "Higher" : "Lower"} is better${taken === null ? "" : `; takes ${taken}`}.`;
+    const figure = element("div", { class: "figure", role: "img",
+      "aria-label": `${title}, for each number of clusters; the table has the numbers.` });
+    byId("curves-panels").append(element("div", { class: "panel" }, element("h3", {}, title), figure,
+      element("p", { class: "caption" }, caption)));
+    return draw(figure, specification, () => NO_ROWS);
+  }
+
   async function drawFigures() {
     await Promise.all([
+      ...(page.curves ? page.curves.figures.map(drawCurve) : []),
       ...charts.space.map(drawPanel),
       draw(byId("along-figure"), charts.along, alongRows),
       draw(byId("groups-figure"), charts.groups, groupRows),
@@ -315,6 +328,21 @@
     const rows = flows.map(([from, to, count]) => element("tr", {},
       rowHead(page.clusters[from]), element("td", {}, page.clusters[to]), number(whole.format(count))));
     table("moved-table", [columnHead("From", false), columnHead("To", false), columnHead("People")], rows);
+  }
+
+  function writeCurves() {
+    const { numbers, used, curves, names: [heading, names], texts, colour } = page.curves;
+    fill("curves-legend", legendEntry("k-means", { line: colour, shape: "circle", fill: colour }),
+      nowEntry("number that a curve takes"), legendEntry("clusters of this page", { line: "currentColor", dash: [2, 3] }));
+    fill("curves-texts", paragraphs(texts));
+    const cell = ({ values, taken }, place) => number(values[place] === null ? missing
+      : [element("span", { class: "lowest" }, numbers[place] === taken ? "takes " : ""), values[place].toFixed(4)]);
+    const rows = numbers.map((count, place) => element("tr", {},
+      rowHead(count === used ? `${count}, used` : String(count)), curves.map((curve) => cell(curve, place)),
+      element("td", { class: names[place].length > 24 ? "" : "share" }, names[place])));
+    const heads = curves.map(({ title }) => columnHead(title));
+    table("curves-table", [columnHead("Clusters", false), ...heads, columnHead(heading, false)], rows);
+    byId("curves").hidden = false;
   }
 
   function writeMoved() {
@@ -502,6 +530,7 @@
 
   async function main() {
     writeTexts();
+    if (page.curves) writeCurves();
     arrange();
     connectControls();
     writeLegends();

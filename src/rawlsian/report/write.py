@@ -11,6 +11,7 @@ from typing import Any
 
 from rawlsian.report.charts import page_charts
 from rawlsian.report.contents import Page
+from rawlsian.report.curves import curves_data
 from rawlsian.report.data import page_data
 
 
@@ -50,7 +51,11 @@ def page_html(page: Page) -> str:
     True
     """
     require_altair()
-    contents = {**page_data(page), "charts": page_charts(page)}
+    contents = {
+        **page_data(page),
+        "charts": page_charts(page),
+        "curves": curves_data(page.curves),
+    }
     title = html.escape(page.title).encode("ascii", "xmlcharrefreplace").decode()
     return Template(_text("page.html")).substitute(
         title=title,
