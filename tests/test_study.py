@@ -42,7 +42,7 @@ from support.claims import judged_again
 from support.study import SMALLEST, small_samples, without_seconds
 
 ROOT = Path(__file__).parent.parent
-QUICK = ["study", "--runs", "300", "--samples", "2"]
+QUICK = ["study", "--runs", "300", "--samples", "2", "--clusters", "3"]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -131,7 +131,7 @@ def test_what_it_says_of_a_sample_can_be_had_from_the_library(results):
 
     assert (adult.sensitive_features == "Female").sum() == 67
     restarts = kmeans_restarts(
-        adult.data, 5, n_runs=300, sensitive_features=adult.sensitive_features,
+        adult.data, 3, n_runs=300, sensitive_features=adult.sensitive_features,
         max_distance=8, random_state=seed,
     )  # fmt: skip
     is_female = restarts.least_advantaged == "Female"
