@@ -56,6 +56,9 @@ class GroupCosts(ABC):
     costs: NDArray[np.float64]
     utilities: NDArray[np.float64]
 
+    # Time to evaluate a pair of moves, in that of the assigned mean.
+    work_of_pair = 1
+
     def __init__(
         self, problem: Problem, labels: NDArray[np.int32], n_clusters: int
     ) -> None:
@@ -105,7 +108,7 @@ class GroupCosts(ABC):
         come in order.
         """
         search = self._pair_search(examples, targets, utilities)
-        return in_triangle(len(examples), search)
+        return in_triangle(len(examples), search, self.work_of_pair)
 
     @abstractmethod
     def promising_pairs(
@@ -172,17 +175,17 @@ class GroupCosts(ABC):
 
 
 def in_triangle(
-    n: int, search: Callable[[int, int], Block], pairs_each: int = 1
+    n: int, search: Callable[[int, int], Block], work_of_pair: int
 ) -> Iterator[Block]:
     """Yield ``search(start, stop)`` for ranges of the first of two items, on threads.
 
     The second item comes after the first. Ranges have equal numbers of pairs of items,
-    as early items begin more; ``pairs_each`` is the number of moves in such a pair.
+    as early items begin more; a larger ``work_of_pair`` makes them shorter.
     """
     # starts[a]: number of pairs whose first item is before a. An item belongs to the
     # range of its first pair.
     starts = np.concatenate([[0], np.cumsum(np.arange(n - 1, -1, -1))])
-    block = max(PAIRS_A_BLOCK // pairs_each, 1)
+    block = max(PAIRS_A_BLOCK // work_of_pair, 1)
     for first in range(0, int(starts[-1]), block):
 
         def find(start: int, stop: int, first: int = first) -> Block:
@@ -190,7 +193,7 @@ def in_triangle(
             return search(start, stop)
 
         n_pairs = min(block, int(starts[-1]) - first)
-        smallest = max(PAIRS_A_THREAD // pairs_each, 1)
+        smallest = max(PAIRS_A_THREAD // work_of_pair, 1)
         yield from run_in_chunks(find, n_pairs, smallest_chunk=smallest)
 
 

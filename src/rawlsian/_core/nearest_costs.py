@@ -66,6 +66,8 @@ class NearestCosts(GroupCosts):
     to which its mean is nearest.
     """
 
+    work_of_pair = 10
+
     def __init__(
         self, problem: Problem, labels: NDArray[np.int32], n_clusters: int
     ) -> None:
