@@ -16,6 +16,7 @@ from rawlsian import (
     utility_gap,
     utility_ratio,
 )
+from rawlsian._engines import intervals
 
 # Means are 1 and 6. Squared distances: 1, 1, 0 (cluster 0: 0, 2, 1) and 4, 4 (4, 8).
 # Group a has 1, 0 and 4, mean 5/3; group b has 1 and 4, mean 5/2.
@@ -274,6 +275,61 @@ def test_the_bootstrap_spreads_as_the_standard_error_says():
 
     # Squared distances to the mean are about chi-squared: variance 2.
     assert high - low == pytest.approx(2 * 1.96 * np.sqrt(2 / 2000 * 2), rel=0.1)
+
+
+def test_the_interval_is_that_of_the_t_statistic_of_resamples():
+    rng = np.random.default_rng(3)
+    values = rng.exponential(size=(32, 1))
+    groups, labels = np.arange(32) >= 12, np.zeros(32, int)
+    distances = ((values - values.mean()) ** 2).ravel()
+    parts = [distances[groups == g] for g in (False, True)]
+
+    def gap_and_error(two):
+        means = [part.mean() for part in two]
+        return means[0] - means[1], np.sqrt(sum(p.var(ddof=1) / len(p) for p in two))
+
+    gap, error = gap_and_error(parts)
+    drawn = (
+        gap_and_error([rng.choice(part, len(part)) for part in parts])
+        for _ in range(4000)
+    )
+    reach = error * np.quantile([abs(each - gap) / e for each, e in drawn], 0.95)
+    found = audit(values, labels, groups, n_bootstrap=4000, random_state=0)
+
+    low, high = found.gap_interval
+    assert low == pytest.approx(abs(gap) - reach, abs=0.1 * reach)
+    assert high == pytest.approx(abs(gap) + reach, abs=0.1 * reach)
+
+
+def test_with_more_groups_the_quantile_of_the_bootstrap_grows_as_student_s_does():
+    values = np.random.default_rng(3).exponential(size=(36, 1))
+    two, three = np.arange(36) // 12 % 2, np.arange(36) // 12
+    widths = []
+    for groups in (three, np.where(three == 2, 1, three), two):
+        found = audit(values, np.zeros(36, int), groups, random_state=0)
+        widths.append(np.ptp(found.gap_interval))
+
+    assert widths[0] > max(widths[1:])
+
+
+def test_a_group_of_one_person_says_nothing_about_its_spread():
+    found = audit(X, LABELS, ["a", "a", "a", "a", "b"], random_state=0)
+
+    assert found.gap_interval == (-np.inf, np.inf)
+    assert found.by_group()[1]["low"] is None
+    assert "(too few people for an interval)" in str(found)
+
+
+def test_large_groups_are_not_resampled(monkeypatch):
+    values = np.random.default_rng(0).normal(size=(800, 1))
+    groups, labels = np.arange(800) % 4 == 0, np.zeros(800, int)
+    resampled = audit(values, labels, groups, random_state=0).gap_interval
+
+    monkeypatch.setattr(intervals, "MOST_RESAMPLED", 100)
+    normal = audit(values, labels, groups, random_state=0).gap_interval
+
+    assert normal != resampled
+    assert np.ptp(normal) == pytest.approx(np.ptp(resampled), rel=0.1)
 
 
 def test_groups_that_happen_to_be_level_have_an_interval_too():

@@ -25,7 +25,7 @@ from rawlsian._engines.engine import (
     TrainingRows,
 )
 from rawlsian._engines.finishing import improved_partition
-from rawlsian._engines.intervals import normal_intervals
+from rawlsian._engines.intervals import MeanCosts, student_intervals
 from rawlsian._outofcore.audit import figures_of
 from rawlsian._outofcore.fit import finish_free, refined
 from rawlsian._outofcore.labels import given_labels, predicted_labels
@@ -250,13 +250,14 @@ class OutOfCoreEngine(Engine):
         confidence: float,
         random_state: BootstrapSeed,
     ) -> AuditFigures:
-        """Return figures with normal intervals: two passes."""
+        """Return figures with Student intervals: two passes."""
         column = given_labels(self.large, labels)
         found = figures_of(self.large, column, self.utility)
+        costs = MeanCosts.of_sums(found.sums)
         intervals = np.full((self.large.n_groups, 2), np.nan)
         if n_bootstrap > 0:
-            intervals = normal_intervals(found.costs, found.variances, confidence)
-        utilities = self.large.max_distance - found.costs
+            intervals = student_intervals(costs, confidence)
+        utilities = self.large.max_distance - costs.means
         return AuditFigures(utilities, found.counts, found.cluster_costs, intervals)
 
 

@@ -1,4 +1,4 @@
-"""Audit out of core: costs of groups in clusters, and their variances."""
+"""Audit out of core: costs of groups in clusters, and sums for their variances."""
 
 from __future__ import annotations
 
@@ -23,16 +23,14 @@ class GroupFigures(NamedTuple):
     ----------
     counts, cluster_costs : ndarray of shape (n_clusters, n_groups)
         Weight and cost of the members of each group that each mean serves.
-    costs : ndarray of shape (n_groups,)
-        Mean cost of each group.
-    variances : ndarray of shape (n_groups,)
-        Sampling variance of that mean.
+    sums : ndarray of shape (5, n_groups)
+        Sums over each group of w, w d, w^2, w^2 d and w^2 d^2, where w is the weight
+        of a row and d its squared distance.
     """
 
     counts: NDArray[np.float64]
     cluster_costs: NDArray[np.float64]
-    costs: NDArray[np.float64]
-    variances: NDArray[np.float64]
+    sums: NDArray[np.float64]
 
 
 def figures_of(
@@ -48,12 +46,9 @@ def figures_of(
             _spread_of, [labels.labels], means.centers, large.n_groups
         )
     measured = rounded(spread.sums)
-    _, cost, squared, first, second = measured.sum(axis=0).T
-    sizes = large.people
-    mean = cost / sizes
-    # Variance of a weighted mean of rows drawn with replacement.
-    variances = np.maximum(second - 2 * mean * first + mean**2 * squared, 0) / sizes**2
-    return GroupFigures(measured[:, :, 0], measured[:, :, 1], mean, variances)
+    sums = measured.sum(axis=0).T
+    sums[0] = large.people
+    return GroupFigures(measured[:, :, 0], measured[:, :, 1], sums)
 
 
 @dataclass(eq=False)
