@@ -75,10 +75,14 @@ from rawlsian.datasets import (
 )
 from rawlsian.metrics import (
     Audit as Audit,
+    HeldOut as HeldOut,
+    Stability as Stability,
     audit as audit,
     group_utilities as group_utilities,
+    held_out as held_out,
     least_advantaged as least_advantaged,
     skyline as skyline,
+    stability as stability,
     utility_gap as utility_gap,
     utility_ratio as utility_ratio,
 )

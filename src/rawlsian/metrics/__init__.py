@@ -1,7 +1,9 @@
 """Measures of how well a clustering serves each group."""
 
 from rawlsian.metrics.audit import Audit, audit
+from rawlsian.metrics.held_out import HeldOut, held_out
 from rawlsian.metrics.skyline import skyline
+from rawlsian.metrics.stability import Stability, stability
 from rawlsian.metrics.utilities import (
     group_utilities,
     least_advantaged,
@@ -11,10 +13,14 @@ from rawlsian.metrics.utilities import (
 
 __all__ = [
     "Audit",
+    "HeldOut",
+    "Stability",
     "audit",
     "group_utilities",
+    "held_out",
     "least_advantaged",
     "skyline",
+    "stability",
     "utility_gap",
     "utility_ratio",
 ]
