@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 import pytest
 from distributed import LocalCluster
 from sklearn.metrics import adjusted_rand_score
-from typer.testing import CliRunner
 
 from rawlsian import fit_table
 from rawlsian._outofcore import problem
@@ -26,9 +25,9 @@ from rawlsian._tables import (
 )
 from rawlsian._tables.errors import TableError
 from rawlsian._tables.folder import names_of
-from rawlsian.cli import app
 from rawlsian.cli.common import Screen
 from support.clusters import forked_workers
+from support.commands import rawlsian
 
 ASK = ("--sensitive", "sex", "--clusters", 3)
 FREE = ("--method", "kmeans-free")
@@ -38,10 +37,6 @@ ASSIGNED = ("--utility", "assigned")  # needed by methods that reassign
 def by(method):
     """Return the options of a method for rows in parts."""
     return ("--method", method, *(() if method.startswith("kmeans") else ASSIGNED))
-
-
-def rawlsian(*arguments):
-    return CliRunner().invoke(app, [str(each) for each in arguments])
 
 
 def people(n=60, seed=0, **columns):

@@ -15,7 +15,6 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from sklearn.metrics import adjusted_rand_score
-from typer.testing import CliRunner
 
 from rawlsian import (
     TableAudit,
@@ -28,9 +27,15 @@ from rawlsian import (
 from rawlsian._core import problem
 from rawlsian._tables import pages
 from rawlsian._tables.errors import TableError, WrongUseError
-from rawlsian.cli import app
+from support.commands import rawlsian
 
-FIT = {"sensitive": "sex", "clusters": 3, "drop": "segment"}
+FIT = {
+    "pooling": 0,
+    "new_people": False,
+    "sensitive": "sex",
+    "clusters": 3,
+    "drop": "segment",
+}
 SEX = ("--sensitive", "sex")
 AUDIT = {"sensitive": "sex", "labels": "segment"}
 
@@ -82,7 +87,7 @@ def parts(tmp_path):
 def printed(*arguments):
     # Wider than any path: a longer one would be broken in two.
     wide = {"COLUMNS": "1000"}
-    done = CliRunner().invoke(app, [str(each) for each in arguments], env=wide)
+    done = rawlsian(*arguments, env=wide)
     assert done.exit_code == 0, done.output
     return done.stdout
 
@@ -151,7 +156,7 @@ def test_results_are_what_the_commands_print_as_json(file, tmp_path):
     ask = ("--sensitive", "sex", "--json")
 
     result = printed("fit", file, *ask, "--clusters", "2:4", "--drop", "segment",
-                   "--frontier", points)  # fmt: skip
+                     "--frontier", points, "--pooling", "cv")  # fmt: skip
     audited = printed("audit", file, *ask, "--labels", "segment")
 
     found = fit_table(file, "sex", clusters=(2, 4), drop="segment", frontier=points,
@@ -244,13 +249,13 @@ def test_the_trade_off_is_shown_only_where_it_was_asked_for(tmp_path):
 
 def test_clusters_may_be_given_in_several_ways():
     results = [
-        fit_table(people(), "sex", clusters=each, drop=["segment"])
+        fit_table(people(), **FIT | {"clusters": each, "drop": ["segment"]})
         for each in ("2:4", (2, 4), range(2, 5))
     ]
 
     assert {str(each) for each in results} == {str(results[0])}
     assert [each.n_clusters for each in results[0].candidates] == [2, 3, 4]
-    one = fit_table(people(), ["sex"], clusters=np.int64(3), drop=["segment"])
+    one = fit_table(people(), **FIT | {"sensitive": ["sex"], "clusters": np.int64(3)})
     assert str(one) == str(fit_table(people(), **FIT))
 
 

@@ -16,7 +16,7 @@ from rawlsian._support.files import OutputError
 from rawlsian._tables import backends
 from rawlsian._tables.errors import TableError, WorkersError, WrongUseError
 
-FIT = {"sensitive": "sex", "clusters": 3}
+FIT = {"pooling": 0, "new_people": False, "sensitive": "sex", "clusters": 3}
 
 
 def people(n=60, **columns):

@@ -25,12 +25,9 @@ from rawlsian._tables.prepare import prepare
 from rawlsian._tables.read import read_table
 from rawlsian.cli import app
 from rawlsian.metrics import audit as audit_arrays
+from support.commands import rawlsian
 
 PEOPLE = str(Path(__file__).parent.parent / "docs" / "people.csv")
-
-
-def rawlsian(*arguments, **options):
-    return CliRunner().invoke(app, [str(each) for each in arguments], **options)
 
 
 def write(tmp_path, text, name="table.csv"):
@@ -736,12 +733,85 @@ def test_ctrl_c_keeps_what_was_reached(tmp_path, monkeypatch):
     assert len(rows_of(tmp_path / "labels.csv")) == 1000
 
 
+def test_pooling_is_chosen_and_new_people_are_told_of(tmp_path):
+    table = few_people(tmp_path)
+
+    done = rawlsian("fit", table, *FIT, "--pooling", "cv", "--json")
+
+    found = json.loads(done.stdout)
+    assert found["pooling"] == "inf" or found["pooling"] >= 0
+    new = found["new_people"]
+    assert [each["group"] for each in new["groups"]] == ["f", "m"]
+    assert new["gain_interval"][0] <= new["gain_percent"] <= new["gain_interval"][1]
+    assert new["is_gain"] == (new["gain_interval"][0] > 0)
+
+
+def test_where_no_gain_can_be_expected_the_small_groups_are_named(tmp_path):
+    done = rawlsian("fit", few_people(tmp_path), *FIT, "--pooling", 5)
+
+    text = " ".join(done.stdout.split())
+    assert "For people who are not in this table, no gain can be expected" in text
+    assert "Groups are small: f (" in text
+    assert "as if 5 people, drawn from everyone, had joined it" in text
+
+
+def test_a_clear_gain_for_new_people_is_told_with_its_interval():
+    done = rawlsian("fit", PEOPLE, "--sensitive", "sex", "--clusters", 5, "--drop",
+                    "segment", "--method", "kmeans-free", "--pooling", 300)  # fmt: skip
+
+    text = " ".join(done.stdout.split())
+    assert "For people who are not in this table, expect the worst-off group" in text
+    assert "% lower than with k-means (95% interval" in text
+
+
+@pytest.mark.parametrize("method", ["rawls", "kmeans-mean", "fair-lloyd"])
+def test_every_method_with_a_rule_for_new_people_measures_them(tmp_path, method):
+    pooling = () if method == "fair-lloyd" else ("--pooling", 5)
+
+    done = CliRunner().invoke(app, [
+        "fit", str(few_people(tmp_path)), *FIT, "--method", method, "--json",
+        *map(str, pooling),
+    ])  # fmt: skip
+
+    assert len(json.loads(done.stdout)["new_people"]["groups"]) == 2
+
+
+def test_people_who_stay_where_they_were_put_give_no_rule_for_new_people(tmp_path):
+    done = rawlsian("fit", few_people(tmp_path), *FIT, "--utility", "assigned",
+                    "--pooling", 0, "--json")  # fmt: skip
+
+    assert json.loads(done.stdout)["new_people"] is None
+
+
+def test_infinite_pooling_is_named_and_survives_json(tmp_path):
+    done = rawlsian("fit", few_people(tmp_path), *FIT, "--pooling", "inf",
+                    "--no-new-people", "--json")  # fmt: skip
+
+    assert json.loads(done.stdout)["pooling"] == "inf"
+
+
+@pytest.mark.parametrize("pooling", ["-1", "much", "nan"])
+def test_bad_values_of_pooling_get_one_sentence(tmp_path, pooling):
+    done = rawlsian("fit", few_people(tmp_path), *FIT, "--pooling", pooling)
+
+    assert done.exit_code == 2
+    assert "--pooling must be cv, inf or a number of people" in done.stderr
+
+
+def test_fair_lloyd_refuses_to_pool(tmp_path):
+    done = rawlsian("fit", few_people(tmp_path), *FIT, "--method", "fair-lloyd",
+                    "--pooling", 5)  # fmt: skip
+
+    assert done.exit_code == 2
+    assert "does not go with --method fair-lloyd" in " ".join(done.stderr.split())
+
+
 def test_ctrl_c_keeps_the_best_that_a_search_has_found(tmp_path, monkeypatch):
     def interrupting(*arguments, callback, **options):
         def stop(step):
             raise KeyboardInterrupt
 
-        return RawlsianKMeans(*arguments, callback=stop, **options, pooling=0)
+        return RawlsianKMeans(*arguments, callback=stop, **options)
 
     method = METHODS["kmeans-free"]._replace(solver=interrupting)
     monkeypatch.setitem(METHODS, "kmeans-free", method)

@@ -159,12 +159,16 @@ class OutOfCoreEngine(Engine):
         """Pool the costs of the groups, also in a sample that was drawn."""
         self.large.pool(strength)
         if self._sample is not None:
-            problem = self._sample.problem.pooled(strength)
-            self._sample = self._sample._replace(problem=problem)
+            self._sample = self._sample.pooled(strength)
+
+    def _draw(self, n_clusters: int, rng: np.random.RandomState) -> None:
+        """Draw a sample, pooled as all rows are."""
+        sample = draw_sample(self.large, n_clusters, rng)
+        self._sample = sample.pooled(self.large.pooling.strength)
 
     def to_search(self, n_clusters: int, rng: np.random.RandomState) -> Problem:
         """Draw a sample, and return the part of it to search."""
-        self._sample = draw_sample(self.large, n_clusters, rng)
+        self._draw(n_clusters, rng)
         check_n_clusters(n_clusters, self.sample.problem)
         return self.sample.to_search(n_clusters, rng)
 
@@ -214,7 +218,7 @@ class OutOfCoreEngine(Engine):
         """Draw a sample: weighted rows, or rows drawn by their weights."""
         # Walks are deterministic, so the sample is, too, unless there is a seed.
         rng = random_state_of(0 if random_state is None else random_state)
-        self._sample = draw_sample(self.large, n_clusters, rng)
+        self._draw(n_clusters, rng)
         sample = self.sample.problem
         X, groups = sample.X, self.large.group_names[sample.groups]
         if takes_weights:
@@ -230,7 +234,7 @@ class OutOfCoreEngine(Engine):
         start = given_labels(self.large, labels)
         # Walks are deterministic, so the sample is, too.
         rng = np.random.RandomState(0)
-        self._sample = draw_sample(self.large, start.n_clusters, rng)
+        self._draw(start.n_clusters, rng)
         return traverse_out_of_core(self.large, self.sample, start, operator, max_iter)
 
     def walk_from(

@@ -68,29 +68,30 @@ class PoolingChoice:
 def choose_strength(
     estimator: Any, problem: Problem, n_clusters: int, rng: np.random.RandomState
 ) -> float:
-    """Return the strength of pooling that is chosen, and set `pooling_cv_`.
-
-    With one group, or as many clusters as rows, there is nothing to choose.
-    """
-    if problem.n_groups == 1 or int((problem.weights > 0).sum()) <= n_clusters:
-        return 0.0
+    """Return the strength of pooling that is chosen, and set `pooling_cv_`."""
     choice = choose_pooling(problem, n_clusters, rng)
+    if choice is None:
+        return 0.0
     estimator.pooling_cv_ = choice
     return choice.strength
 
 
 def choose_pooling(
     problem: Problem, n_clusters: int, rng: np.random.RandomState
-) -> PoolingChoice:
+) -> PoolingChoice | None:
     """Compare strengths of pooling by the cost of people left out of the fit.
 
     In each fold, centers are searched for both ends, 0 and infinity. Between them
     Fair-Lloyd starts from the best solutions of both ends and from the centers before.
+    None with one group, or as many clusters as rows: there is nothing to choose.
     """
+    n_rows = int((problem.weights > 0).sum())
+    if problem.n_groups == 1 or n_rows <= n_clusters:
+        return None
     problem = problem.pooled(0)
     if problem.n_samples > MOST_ROWS:
         problem = balanced_part(problem, MOST_ROWS, rng)
-    n_folds = _n_folds(int((problem.weights > 0).sum()), n_clusters)
+    n_folds = _n_folds(n_rows, n_clusters)
     strengths = _strengths(problem)
     costs = np.zeros((len(strengths), problem.n_samples))
     for _ in range(N_REPEATS):

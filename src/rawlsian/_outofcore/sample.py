@@ -40,6 +40,10 @@ class Sample(NamedTuple):
         members = np.bincount(self.problem.groups)
         return balanced_part(self.problem, _n_searched(n_clusters, members), rng)
 
+    def pooled(self, strength: float) -> Sample:
+        """Return the sample with pooling of this strength."""
+        return self._replace(problem=self.problem.pooled(strength))
+
     def labels(self, large: OutOfCoreProblem, labels: Column) -> NDArray[np.int32]:
         """Return the labels of the rows in the sample."""
         found = large.blocks.executor.run(

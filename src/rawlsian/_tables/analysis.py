@@ -78,6 +78,8 @@ class Outcome:
         True if the user stopped it on the way.
     utility : {"assigned", "nearest"}
         The center that serves a person: that of their cluster, or the nearest.
+    pooling : float
+        The strength of pooling.
     cluster_sizes : ndarray of shape (n_clusters,)
         Number of people in each cluster of the result.
     """
@@ -94,6 +96,7 @@ class Outcome:
     stop_reason: str | None
     is_interrupted: bool
     utility: Utility
+    pooling: float
     cluster_sizes: NDArray[np.float64]
 
 
@@ -115,6 +118,8 @@ class Fitted:
         True if the user stopped it on the way.
     utility : {"assigned", "nearest"}
         The center that serves a person: that of their cluster, or the nearest.
+    pooling : float
+        The strength of pooling.
     """
 
     problem: Problem
@@ -124,6 +129,7 @@ class Fitted:
     trajectory: Trajectory | None
     is_interrupted: bool
     utility: Utility
+    pooling: float
 
     @property
     def n_clusters(self) -> int:
@@ -154,6 +160,7 @@ class Fitted:
             None if trajectory is None else trajectory.stop_reason,
             self.is_interrupted,
             self.utility,
+            self.pooling,
             self.cluster_sizes,
         )
 
@@ -236,6 +243,7 @@ def fit(
     before: Clustering,
     method: str,
     utility: Utility,
+    pooling: float,
     seed: int,
     progress: Progress,
 ) -> Fitted:
@@ -243,12 +251,13 @@ def fit(
     progress(method, 0, None)
     how = METHODS[method]
     if how.solver is None:
-        return _walked(problem, before, method, utility, progress)
+        return _walked(problem, before, method, utility, pooling, progress)
     solver = how.solver(
         len(before.centers),
         max_distance=problem.max_distance,
         random_state=seed,
         callback=lambda step: progress(method, step.n_done, step.n_runs),
+        **({"pooling": pooling} if how.takes_pooling else {}),
     )
     solver._fit_engine(InMemoryEngine(problem))
     is_interrupted = solver.stop_reason_ == "interrupted"
@@ -257,7 +266,9 @@ def fit(
     else:
         after = with_means(problem, solver.labels_)
     after = _numbered_like(after, before)
-    return Fitted(problem, method, before, after, None, is_interrupted, utility)
+    return Fitted(
+        problem, method, before, after, None, is_interrupted, utility, pooling
+    )
 
 
 def _walked(
@@ -265,11 +276,12 @@ def _walked(
     before: Clustering,
     method: str,
     utility: Utility,
+    pooling: float,
     progress: Progress,
 ) -> Fitted:
     """Reassign people, starting from k-means; both ends have the same utility."""
     trajectory = traverse_of(
-        replace(problem, utility=utility),
+        replace(problem, utility=utility).pooled(pooling),
         before.labels,
         operator=get_operator(method),
         callback=lambda step: progress(method, step.n_iter, None),
@@ -280,7 +292,9 @@ def _walked(
         trajectory.served_labels, trajectory.cluster_centers, utilities[-1], overall[-1]
     )
     is_interrupted = trajectory.stop_reason == "interrupted"
-    return Fitted(problem, method, before, after, trajectory, is_interrupted, utility)
+    return Fitted(
+        problem, method, before, after, trajectory, is_interrupted, utility, pooling
+    )
 
 
 def _numbered_like(after: Clustering, before: Clustering) -> Clustering:
@@ -306,14 +320,18 @@ class TradeOff:
     n_searched: int
 
 
-def trade_off(problem: Problem, start: Clustering, seed: int) -> TradeOff:
+def trade_off(
+    problem: Problem, start: Clustering, pooling: float, seed: int
+) -> TradeOff:
     """The points between the best k-means and the best for the worst-off group."""
     sample = sample_of(problem, FRONTIER_ROWS, seed)
-    found = frontier_of(sample, n_clusters=len(start.centers), random_state=seed)
+    found = frontier_of(
+        sample.pooled(pooling), n_clusters=len(start.centers), random_state=seed
+    )
     if sample is not problem:
         # The best of a sample need not be the best of all rows: k-means may be better.
         centers = np.array([*found.cluster_centers, start.centers])
-        found = not_dominated(problem, centers)
+        found = not_dominated(problem.pooled(pooling), centers)
     labels = frontier_labels(found, problem.X, start.labels)
     return TradeOff(found, labels, sample.n_samples)
 

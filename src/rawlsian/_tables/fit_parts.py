@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
+from rawlsian._core.parameters import PoolingStrength
 from rawlsian._core.problem import Utility
 from rawlsian._engines.outofcore import OutOfCoreEngine
 from rawlsian._estimators.kmeans import RawlsianKMeans
+from rawlsian._estimators.pooling_cv import choose_pooling
 from rawlsian._outofcore.problem import OutOfCoreProblem, PassStep
 from rawlsian._rows.opening import as_blocks
 from rawlsian._search.crossing import Callback
@@ -21,9 +23,6 @@ from rawlsian._tables.backends import EncodedRows
 from rawlsian._tables.survey import Encoding
 from rawlsian.metrics.audit import audit_of
 from rawlsian.operators.compositions import get_operator
-
-# The methods that need no more than sums over the rows.
-OUT_OF_CORE_METHODS = ("rawls", "batch", "kmeans-free", "kmeans-mean")
 
 
 class FittedParts(NamedTuple):
@@ -44,6 +43,7 @@ class _After(NamedTuple):
     n_steps: int | None
     stop_reason: str | None
     is_interrupted: bool
+    pooling: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,11 +70,16 @@ class EncodedTable:
 
 
 def fit(
-    table: EncodedTable, n_clusters: int, method: str, seed: int, progress: Progress
+    table: EncodedTable,
+    n_clusters: int,
+    method: str,
+    pooling: PoolingStrength,
+    seed: int,
+    progress: Progress,
 ) -> FittedParts:
     """Run k-means, then the method, from k-means or independently of it."""
     progress("k-means", 0, None)
-    kmeans = _kmeans(table, n_clusters, seed, "k-means", progress)
+    kmeans = _kmeans(table, n_clusters, 0.0, seed, "k-means", progress)
     kmeans._fit_engine(
         OutOfCoreEngine(table.problem.as_one_group().again(kmeans.callback))
     )
@@ -84,9 +89,13 @@ def fit(
     check_found(n_clusters, int(np.count_nonzero(members)))
     progress(method, 0, None)
     if method.startswith("kmeans-"):
-        found = _searched(table, kmeans.labels_, n_clusters, method, seed, progress)
+        found = _searched(
+            table, kmeans.labels_, n_clusters, method, pooling, seed, progress
+        )
     else:
-        found = _walked(table, kmeans.labels_, method, progress)
+        found = _walked(
+            table, kmeans.labels_, n_clusters, method, pooling, seed, progress
+        )
     common = _in_common(table, kmeans.labels_, found.labels, n_clusters)
     encoding = table.encoding
     outcome = Outcome(
@@ -102,6 +111,7 @@ def fit(
         found.stop_reason,
         found.is_interrupted,
         "nearest" if method == "kmeans-free" else "assigned",
+        found.pooling,
         common.sum(axis=0).astype(np.float64),
     )
     n_passes = table.problem.n_passes + kmeans.n_passes_ + found.n_passes
@@ -111,6 +121,7 @@ def fit(
 def _kmeans(
     table: EncodedTable,
     n_clusters: int,
+    pooling: PoolingStrength,
     seed: int,
     stage: str,
     progress: Progress,
@@ -119,6 +130,7 @@ def _kmeans(
     return RawlsianKMeans(
         n_clusters,
         centers=centers,
+        pooling=pooling,
         max_distance=table.encoding.max_distance,
         random_state=seed,
         callback=_shown_as(stage, progress),
@@ -142,12 +154,13 @@ def _searched(
     start: Any,
     n_clusters: int,
     method: str,
+    pooling: PoolingStrength,
     seed: int,
     progress: Progress,
 ) -> _After:
     """Search apart from k-means; number clusters so that few rows seem to move."""
     centers = method.removeprefix("kmeans-")
-    fair = _kmeans(table, n_clusters, seed, method, progress, centers)
+    fair = _kmeans(table, n_clusters, pooling, seed, method, progress, centers)
     fair._fit_engine(table.engine(fair.callback))
     common = _in_common(table, fair.labels_, start, n_clusters)
     _, numbers = linear_sum_assignment(-common)
@@ -167,11 +180,25 @@ def _searched(
         n_steps=None,
         stop_reason=None,
         is_interrupted=fair.stop_reason_ == "interrupted",
+        pooling=fair.pooling_,
     )
 
 
-def _walked(table: EncodedTable, start: Any, method: str, progress: Progress) -> _After:
+def _walked(
+    table: EncodedTable,
+    start: Any,
+    n_clusters: int,
+    method: str,
+    pooling: PoolingStrength,
+    seed: int,
+    progress: Progress,
+) -> _After:
     engine = table.engine(_shown_as(method, progress))
+    if pooling == "cv":
+        rng = np.random.RandomState(seed)
+        choice = choose_pooling(engine.to_search(n_clusters, rng), n_clusters, rng)
+        pooling = 0.0 if choice is None else choice.strength
+    engine.pool(float(pooling))
     found = engine.walk(start, get_operator(method), None)
     first, last = (
         Figures(found.utilities[at], float(found.overall[at])) for at in (0, -1)
@@ -185,6 +212,7 @@ def _walked(table: EncodedTable, start: Any, method: str, progress: Progress) ->
         n_steps=found.n_iter,
         stop_reason=found.stop_reason,
         is_interrupted=found.stop_reason == "interrupted",
+        pooling=float(pooling),
     )
 
 

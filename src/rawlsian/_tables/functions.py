@@ -27,6 +27,8 @@ def fit_table(
     choose_by: str | None = None,
     method: str = "rawls",
     utility: str | None = None,
+    pooling: float | str | None = None,
+    new_people: bool = True,
     out: PathLike | None = None,
     report: PathLike | None = None,
     frontier: PathLike | None = None,
@@ -76,6 +78,13 @@ def fit_table(
         "nearest": reassigning moves the means, and everyone is in the cluster of the
         nearest, as ``predict_table`` finds it. "assigned": people stay in the clusters
         that the method put them in, nearest or not; a table in parts needs this.
+    pooling : float or "cv", default=None
+        Mix each group's cost with everyone's, so that the noise of small groups decides
+        less: a number of people, as in ``RawlsianKMeans``, or "cv" to choose it by
+        people left out of fits. None means "cv" ("fair-lloyd" does not pool).
+    new_people : bool, default=True
+        Measure how people who are left out of fits are served, beside k-means. It takes
+        six more fits; for a table in parts it is not measured.
     out, frontier : path, default=None
         Files for each row's cluster, of the result and at every point of the
         trade-off: .csv, .tsv or .parquet. For a folder or a pattern of Parquet files
@@ -144,10 +153,13 @@ def fit_table(
     """
     _require_pyarrow()
     from rawlsian._tables import run
+    from rawlsian._tables.options import FitOptions
     from rawlsian._tables.outputs import Outputs
     from rawlsian._tables.request import TableRequest, as_path
 
-    options = run.FitOptions.given(clusters, choose_by, method, utility, seed)
+    options = FitOptions.given(
+        clusters, choose_by, method, utility, pooling, new_people, seed
+    )
     request = TableRequest.given(
         table, sensitive, drop=drop, categorical=categorical, numeric=numeric,
         use_sensitive=use_sensitive, id=id, missing=missing, na=na,

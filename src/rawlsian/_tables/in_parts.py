@@ -13,12 +13,12 @@ from rawlsian._core.problem import Utility
 from rawlsian._tables import fit_parts
 from rawlsian._tables.analysis import Progress, check_rows
 from rawlsian._tables.backends import Backend, dask_backend, thread_backend
-from rawlsian._tables.choosing_k import ChooseBy
 from rawlsian._tables.facts import Facts, Passes, Reason
 from rawlsian._tables.fit_parts import EncodedTable
 from rawlsian._tables.folder import LabelledPieces
 from rawlsian._tables.memory import FoundAudit, FoundClusters
 from rawlsian._tables.model import Model
+from rawlsian._tables.options import FitOptions
 from rawlsian._tables.parts import Parts, Piece, open_parts
 from rawlsian._tables.request import TableRequest
 from rawlsian._tables.survey import (
@@ -80,19 +80,14 @@ class PartsTable(NamedTuple):
             remarks_of(self.found, encoding, self.parts),
         )
 
-    def fit(
-        self,
-        numbers: range,
-        choose_by: ChooseBy,
-        method: str,
-        utility: Utility,
-        seed: int,
-        progress: Progress,
-    ) -> FoundClusters:
+    def fit(self, options: FitOptions, progress: Progress) -> FoundClusters:
         """Run k-means, then the method; one number and its utility were checked."""
+        n_clusters, method = options.numbers[0], options.method
         n_rows, encoding = sum(self.found.lengths), self.table.encoding
-        check_rows(numbers[0], n_rows)
-        fitted = fit_parts.fit(self.table, numbers[0], method, seed, progress)
+        check_rows(n_clusters, n_rows)
+        fitted = fit_parts.fit(
+            self.table, n_clusters, method, options.pooling, options.seed, progress
+        )
         model = Model(
             encoding.features, fitted.centers, self.request.roles.sensitive,
             encoding.max_distance, method, self.choice.identifier,
@@ -103,7 +98,7 @@ class PartsTable(NamedTuple):
         )  # fmt: skip
         n_parts = len(self.parts.parts)
         passes = Passes(self.request.engine, n_rows, n_parts, fitted.n_passes)
-        return FoundClusters(fitted.outcome, model, labels, None, passes, None)
+        return FoundClusters(fitted.outcome, model, labels, None, None, passes, None)
 
     def audit(self, utility: Utility, seed: int, progress: Progress) -> FoundAudit:
         """Audit the column of clusters."""

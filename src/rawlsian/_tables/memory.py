@@ -11,14 +11,18 @@ from numpy.typing import NDArray
 
 from rawlsian._core.assignment import Assignment
 from rawlsian._core.nearest import nearest
+from rawlsian._core.parameters import PoolingStrength
 from rawlsian._core.problem import Problem, Utility
 from rawlsian._engines.memory import InMemoryEngine
+from rawlsian._estimators.pooling_cv import choose_pooling
 from rawlsian._tables import analysis
 from rawlsian._tables.analysis import Fitted, Outcome, Progress, TradeOff
-from rawlsian._tables.choosing_k import Choice, ChooseBy, try_range
+from rawlsian._tables.choosing_k import Choice, try_range
 from rawlsian._tables.columns import Used, as_category, find
 from rawlsian._tables.facts import Facts, Passes, Reason
 from rawlsian._tables.model import Model
+from rawlsian._tables.new_people import NewPeople, expect
+from rawlsian._tables.options import FitOptions
 from rawlsian._tables.prepare import Prepared, clusters_of, prepare
 from rawlsian._tables.read import Column
 from rawlsian._tables.request import TableRequest
@@ -90,38 +94,61 @@ class MemoryTable:
             self.prepared.remarks,
         )
 
-    def fit(
-        self,
-        numbers: range,
-        choose_by: ChooseBy,
-        method: str,
-        utility: Utility,
-        seed: int,
-        progress: Progress,
-    ) -> FoundClusters:
+    def fit(self, options: FitOptions, progress: Progress) -> FoundClusters:
         """Run k-means, then the method, with one number of clusters or the best."""
-        problem = self.problem
+        problem, numbers, seed = self.problem, options.numbers, options.seed
         analysis.check_clusters(max(numbers), problem)
         choice: Choice | None = None
         if len(numbers) > 1:
-            choice, before = try_range(problem, numbers, choose_by, seed, progress)
+            choice, before = try_range(
+                problem, numbers, options.choose_by, seed, progress
+            )
         else:
             progress("k-means", 0, None)
             before = analysis.plain(problem, numbers[0], seed)
-        fitted = analysis.fit(problem, before, method, utility, seed, progress)
+        pooling = self._strength(options.pooling, len(before.centers), seed, progress)
+        fitted = analysis.fit(
+            problem, before, options.method, options.utility, pooling, seed, progress
+        )
         prepared, identifier = self.prepared, self.identifier
         after = fitted.after
         model = Model(
             prepared.features, after.centers, self.sensitive, problem.max_distance,
-            method, None if identifier is None else identifier.name,
+            options.method, None if identifier is None else identifier.name,
         )  # fmt: skip
         labels = MemoryLabels(
             self.n_rows, identifier, prepared.rows, prepared.left_out, after.labels
         )
+        new_people = None
+        if options.for_new_people and not fitted.is_interrupted:
+            new_people = self._new_people(fitted, seed, progress)
         return FoundClusters(
-            fitted.outcome, model, labels, choice, None,
-            FitInMemory(self, fitted, seed, choice),
+            fitted.outcome, model, labels, choice, new_people, None,
+            FitInMemory(self, fitted, seed, choice, new_people),
         )  # fmt: skip
+
+    def _strength(
+        self, pooling: PoolingStrength, n_clusters: int, seed: int, progress: Progress
+    ) -> float:
+        """Return the strength of pooling, chosen if it is "cv"."""
+        if pooling != "cv":
+            return float(pooling)
+        progress("choosing the pooling", 0, None)
+        choice = choose_pooling(self.problem, n_clusters, np.random.RandomState(seed))
+        return 0.0 if choice is None else choice.strength
+
+    def _new_people(
+        self, fitted: Fitted, seed: int, progress: Progress
+    ) -> NewPeople | None:
+        """Measure people who are left out; Ctrl-C goes on without that."""
+        progress("people who are left out", 0, None)
+        try:
+            return expect(
+                self.problem, fitted.n_clusters, fitted.method, fitted.utility,
+                fitted.pooling, seed,
+            )  # fmt: skip
+        except KeyboardInterrupt:
+            return None
 
     def audit(self, utility: Utility, seed: int, progress: Progress) -> FoundAudit:
         """Audit the column of clusters."""
@@ -143,11 +170,15 @@ class FitInMemory:
     fitted: Fitted
     seed: int
     choice: Choice | None
+    new_people: NewPeople | None
 
     @cached_property
     def trade_off(self) -> TradeOff:
         """Clusterings between the best k-means and the best for the worst-off."""
-        return analysis.trade_off(self.table.problem, self.fitted.before, self.seed)
+        fitted = self.fitted
+        return analysis.trade_off(
+            self.table.problem, fitted.before, fitted.pooling, self.seed
+        )
 
     @cached_property
     def cloud(self) -> NDArray[np.float64]:
@@ -172,14 +203,15 @@ class FoundClusters(NamedTuple):
     """Result of a fit, wherever the rows are.
 
     ``labels`` can be saved, and read back; ``choice`` is None unless there was a range
-    of numbers of clusters, ``in_memory`` for a table in parts, and ``passes`` for one
-    in memory.
+    of numbers of clusters, ``new_people`` unless it was measured, ``in_memory`` for a
+    table in parts, and ``passes`` for one in memory.
     """
 
     outcome: Outcome
     model: Model
     labels: Any
     choice: Choice | None
+    new_people: NewPeople | None
     passes: Passes | None
     in_memory: FitInMemory | None
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
+from rawlsian._core.parameters import PoolingStrength
 from rawlsian._core.problem import Utility
 from rawlsian._estimators.fair_lloyd import FairLloyd
 from rawlsian._estimators.kmeans import RawlsianKMeans
@@ -46,11 +47,14 @@ class Method(NamedTuple):
         operator that starts from k-means.
     has_free_centers : bool
         True if centers may lie anywhere, and everyone is with the nearest.
+    takes_pooling : bool
+        True if it can pool the costs of groups.
     """
 
     sentence: str
     solver: Callable[..., Any] | None = None
     has_free_centers: bool = False
+    takes_pooling: bool = True
 
 
 def _operator(how: str) -> Method:
@@ -76,7 +80,7 @@ METHODS = {
     "kmeans-mean": Method(
         _search("kmeans-mean") + MEANS, partial(RawlsianKMeans, centers="mean")
     ),
-    "fair-lloyd": Method(_search("fair-lloyd") + FREE, FairLloyd, True),
+    "fair-lloyd": Method(_search("fair-lloyd") + FREE, FairLloyd, True, False),
 }
 
 
@@ -84,6 +88,18 @@ def describe(method: str, utility: Utility) -> str:
     """Return the paragraph of a page on the method."""
     how = METHODS[method]
     return how.sentence if how.solver else how.sentence + SERVED[utility]
+
+
+def pooling_of(method: str, pooling: PoolingStrength | None) -> PoolingStrength:
+    """Return the pooling of a method: one that was asked for, or chosen by "cv"."""
+    if METHODS[method].takes_pooling:
+        return "cv" if pooling is None else pooling
+    if pooling not in (None, 0):
+        raise WrongUseError(
+            f"--pooling {pooling} does not go with --method {method}; leave it out, or take "
+            "--method kmeans-free."
+        )
+    return 0.0
 
 
 def utility_of(method: str, utility: Utility | None) -> Utility:

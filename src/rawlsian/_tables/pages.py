@@ -30,9 +30,18 @@ from rawlsian._tables.sentences import (
     fit_summary,
     hurtful,
     lone_people,
+    pooling_sentence,
 )
 from rawlsian._tables.write import free_name
-from rawlsian.report import Curve, Curves, Page, Way, frontier_way, trajectory_way
+from rawlsian.report import (
+    Curve,
+    Curves,
+    Page,
+    TextColumns,
+    Way,
+    frontier_way,
+    trajectory_way,
+)
 from rawlsian.report.words import LIMITS, TRADE_OFF, utility_paragraph
 
 SAMPLED = (
@@ -56,6 +65,12 @@ CURVES = (
     f"The cost of a group of n people counts n / (n + {PRIOR_PEOPLE}), and that of "
     "everyone the rest, because a maximum over small groups would mostly show their "
     "noise.",
+)
+NEW_PEOPLE = (
+    "The table has mean squared distances to the nearest center: lower is better. In "
+    "the table: of the people on whom the centers were fitted. New people: {rows:,} "
+    "people were dealt into five parts with the same mix of groups, and the people of "
+    "each part were measured with centers that were fitted without them."
 )
 HELD_OUT_OF = "Held-out costs are means over {rows:,} people."
 INTERVAL = (
@@ -83,6 +98,7 @@ def fit_page(found: FitInMemory) -> Page:
             *_chosen_from(found.choice),
             ("Method", fitted.method),
             ("Utility", COUNTED[fitted.utility]),
+            *(("Pooling", each) for each in pooling_sentence(fitted.outcome)),
             ("Seed", str(found.seed)),
             *(("Worth knowing", each) for each in lone_people(fitted.outcome)),
             *((("Better point", better),) if better else ()),
@@ -96,7 +112,20 @@ def fit_page(found: FitInMemory) -> Page:
             cloud,
         ),
         curves=_curves(found.choice),
+        new_people=_new_people(found),
     )
+
+
+def _new_people(found: FitInMemory) -> TextColumns | None:
+    """The section on people who are left out of fits, if they were measured."""
+    if found.new_people is None:
+        return None
+    heads, rows = found.new_people.columns(found.fitted.method)
+    texts = (
+        *found.new_people.sentences(),
+        NEW_PEOPLE.format(rows=found.new_people.n_rows),
+    )
+    return TextColumns(heads, tuple(rows), texts)
 
 
 def _chosen_from(choice: Choice | None) -> tuple[tuple[str, str], ...]:
@@ -187,6 +216,7 @@ def _page(
     methods: tuple[str, ...],
     limits: tuple[str, ...] = LIMITS,
     curves: Curves | None = None,
+    new_people: TextColumns | None = None,
 ) -> Page:
     prepared, problem, identifier = table.prepared, table.problem, table.identifier
     names, header = None, "id"
@@ -223,6 +253,7 @@ def _page(
         methods=(utility, *methods),
         limits=limits,
         curves=curves,
+        new_people=new_people,
     )
 
 

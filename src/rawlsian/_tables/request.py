@@ -9,6 +9,7 @@ from operator import index
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rawlsian._core.parameters import PoolingStrength, check_pooling
 from rawlsian._core.problem import Utility
 from rawlsian._tables.choosing_k import CRITERIA, ChooseBy
 from rawlsian._tables.columns import Roles
@@ -261,6 +262,21 @@ def checked_choose_by(choose_by: str | None, numbers: range) -> ChooseBy:
             f"with --clusters {numbers[0]} leave it out."
         )
     return next(each for each in CRITERIA if each == choose_by)
+
+
+def checked_pooling(pooling: float | str | None) -> PoolingStrength | None:
+    """Return the strength of pooling, "cv", or None if none was asked for."""
+    if pooling is None or pooling == "cv":
+        return None if pooling is None else "cv"
+    try:
+        strength = float(pooling)
+        check_pooling(strength)
+    except (TypeError, ValueError):
+        raise WrongUseError(
+            "--pooling must be cv, inf or a number of people, 0 or more, got "
+            f"{pooling!r}."
+        ) from None
+    return strength
 
 
 def check_seed(seed: int) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rawlsian._tables.facts import Facts, Passes, Reason
     from rawlsian._tables.memory import AuditInMemory, FitInMemory
     from rawlsian._tables.model import Model
+    from rawlsian._tables.new_people import NewPeople
     from rawlsian._tables.outputs import Outputs
     from rawlsian.metrics import Audit
 
@@ -66,6 +67,9 @@ class TableFit(_WithLabels):
     choice : Choice or None
         Where a range of clusters was asked for: k-means with each number, and which
         number each criterion takes.
+    new_people : NewPeople or None
+        How people who were left out of fits are served, beside k-means; None if that
+        was not measured.
     passes : Passes or None
         Passes over the rows of a table in parts; None for one in memory.
     written : tuple of str
@@ -77,6 +81,7 @@ class TableFit(_WithLabels):
     model: Model
     seed: int
     choice: Choice | None
+    new_people: NewPeople | None
     passes: Passes | None
     written: tuple[str, ...]
     _outputs: Outputs
@@ -123,13 +128,20 @@ class TableFit(_WithLabels):
 
     def sentences(self) -> list[str]:
         """Return what changed, in sentences."""
-        from rawlsian._tables.sentences import COUNTED, fit_summary, lone_people
+        from rawlsian._tables.sentences import (
+            COUNTED,
+            fit_summary,
+            lone_people,
+            pooling_sentence,
+        )
 
         passes = [] if self.passes is None else [self.passes.sentence]
+        new_people = [] if self.new_people is None else self.new_people.sentences()
         better = self._better()
         return [
             *fit_summary(self.outcome), COUNTED[self.outcome.utility],
-            *lone_people(self.outcome), *passes, *([] if better is None else [better]),
+            *pooling_sentence(self.outcome), *new_people, *lone_people(self.outcome),
+            *passes, *([] if better is None else [better]),
         ]  # fmt: skip
 
     def summary(self) -> list[str | TextTable]:
@@ -163,6 +175,7 @@ class TableFit(_WithLabels):
             "utility": outcome.utility,
             "clusters": outcome.n_clusters,
             "seed": self.seed,
+            "pooling": outcome.pooling if np.isfinite(outcome.pooling) else "inf",
             "max_distance": outcome.max_distance,
             "groups": [
                 {
@@ -181,6 +194,9 @@ class TableFit(_WithLabels):
             "moved": outcome.n_moved,
             "steps": outcome.n_steps,
             "stop_reason": outcome.stop_reason,
+            "new_people": None
+            if self.new_people is None
+            else self.new_people.to_dict(),
             **({} if self.passes is None else self.passes.to_dict()),
             **self.facts.to_dict(),
             "written": list(self.written),

@@ -10,15 +10,13 @@ from typing import NamedTuple
 
 from rawlsian._core.problem import Utility
 from rawlsian._support.files import write_text
-from rawlsian._tables import fit_parts
 from rawlsian._tables.analysis import Progress
-from rawlsian._tables.choosing_k import ChooseBy
 from rawlsian._tables.errors import WrongUseError, noting
 from rawlsian._tables.facts import Reason
 from rawlsian._tables.in_parts import PartsTable, open_in_parts
 from rawlsian._tables.memory import FoundClusters, MemoryTable
-from rawlsian._tables.methods import METHODS, utility_of
 from rawlsian._tables.model import Model, load_model
+from rawlsian._tables.options import FitOptions
 from rawlsian._tables.outputs import Outputs
 from rawlsian._tables.pages import fit_page
 from rawlsian._tables.predict import identifier_of, predict as predict_rows
@@ -27,10 +25,6 @@ from rawlsian._tables.request import (
     TableSource,
     check_choice,
     check_id,
-    check_seed,
-    checked_choose_by,
-    checked_utility,
-    numbers_of_clusters,
 )
 from rawlsian._tables.results import TableAudit, TableFit, TablePrediction
 from rawlsian._tables.write import MemoryLabels
@@ -55,51 +49,6 @@ def opened(
 # --- fit -----------------------------------------------------------------------------
 
 
-class FitOptions(NamedTuple):
-    """Number of clusters, how it is chosen, method, utility and seed of a fit."""
-
-    numbers: range
-    choose_by: ChooseBy
-    method: str
-    utility: Utility
-    seed: int
-
-    @classmethod
-    def given(
-        cls,
-        clusters: int | str | range | tuple[int, int],
-        choose_by: str | None,
-        method: str,
-        utility: str | None,
-        seed: int,
-    ) -> FitOptions:
-        """Check them."""
-        numbers = numbers_of_clusters(clusters)
-        check_seed(seed)
-        check_choice(method, "--method", list(METHODS))
-        chosen = None if utility is None else checked_utility(utility)
-        criterion = checked_choose_by(choose_by, numbers)
-        return cls(numbers, criterion, method, utility_of(method, chosen), seed)
-
-    def check_parts(self, request: TableRequest, outputs: Outputs) -> None:
-        """Refuse what needs all rows in memory."""
-        if self.method not in fit_parts.OUT_OF_CORE_METHODS:
-            *others, last = fit_parts.OUT_OF_CORE_METHODS
-            works = f"{', '.join(others)} and {last} work"
-            raise request.refuse(f"--method {self.method}", works)
-        if len(self.numbers) > 1:
-            several = f"--clusters {self.numbers[0]}:{self.numbers[-1]}"
-            raise request.refuse(several, "name one number, as --clusters 5")
-        works = "--out, --save and --json work"
-        if outputs.page is not None:
-            raise request.refuse("--report", works)
-        if outputs.frontier is not None:
-            raise request.refuse("--frontier", works)
-        if METHODS[self.method].solver is None and self.utility == "nearest":
-            instead = "add --utility assigned, or take --method kmeans-free"
-            raise request.refuse("--utility nearest, the default,", instead)
-
-
 def fit(
     request: TableRequest,
     options: FitOptions,
@@ -112,13 +61,14 @@ def fit(
         options.check_parts(request, outputs)
     written: list[str] = []
     with noting(written), opened(request, outputs, may_replace, progress) as table:
-        found = table.fit(*options, progress)
+        found = table.fit(options, progress)
         for path in _write(found, outputs, may_replace, progress):
             written.append(path)
         labels = found.labels.readable(outputs.labels)
         return TableFit(
             table.facts, found.outcome, found.model, options.seed, found.choice,
-            found.passes, tuple(written), outputs, labels, found.in_memory,
+            found.new_people, found.passes, tuple(written), outputs, labels,
+            found.in_memory,
         )  # fmt: skip
 
 

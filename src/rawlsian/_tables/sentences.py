@@ -62,6 +62,23 @@ def fit_summary(outcome: Outcome) -> tuple[str, str]:
     )
 
 
+def pooling_sentence(outcome: Outcome) -> list[str]:
+    """Say how much the groups were pooled, if they were."""
+    strength = outcome.pooling
+    if strength == 0:
+        return []
+    if np.isinf(strength):
+        return [
+            "Groups are pooled without limit: nothing that serves the worst-off group "
+            "of this table better was found to serve new people better, so everyone "
+            "counts alike."
+        ]
+    return [
+        "Groups are pooled, because the cost of a small group is mostly chance: each "
+        f"counts as if {strength:,.0f} people, drawn from everyone, had joined it."
+    ]
+
+
 def _moved(n_moved: int, n_rows: int) -> str:
     """End the sentence with how many people are in another cluster."""
     if n_moved == 0:

@@ -76,6 +76,25 @@ def fit(
             "stay where the method put them; a folder or a pattern needs this.",
         ),
     ] = None,
+    pooling: Annotated[
+        str | None,
+        typer.Option(
+            "--pooling",
+            metavar="cv|NUMBER",
+            help="Mix each group's cost with everyone's, so that the noise of small "
+            "groups decides less: as if that many people of everyone had joined each "
+            "group. cv, the default, chooses the number by people left out of fits; "
+            "0 does not mix.",
+        ),
+    ] = None,
+    new_people: Annotated[
+        bool,
+        typer.Option(
+            "--new-people/--no-new-people",
+            help="Measure how people who are left out of fits are served, beside "
+            "k-means; for a folder or a pattern it is not measured.",
+        ),
+    ] = True,
     out: Annotated[
         str | None,
         typer.Option(
@@ -131,7 +150,8 @@ def fit(
 
         result = fit_table(
             table, sensitive, clusters=clusters, choose_by=choose_by, method=method,
-            utility=utility, out=out, report=report, frontier=trade_off, save=save,
+            utility=utility, pooling=pooling, new_people=new_people, out=out,
+            report=report, frontier=trade_off, save=save,
             drop=drop or (), categorical=categorical or (), numeric=numeric or (),
             use_sensitive=use_sensitive, id=identifier, missing=missing, na=na or (),
             delimiter=delimiter, encoding=encoding, engine=engine, scheduler=scheduler,

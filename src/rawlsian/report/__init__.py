@@ -7,7 +7,7 @@ returns the text of the file.
 from __future__ import annotations
 
 from rawlsian.preprocessing import Attribute
-from rawlsian.report.contents import Curve, Curves, Page, Way
+from rawlsian.report.contents import Curve, Curves, Page, TextColumns, Way
 from rawlsian.report.ways import frontier_labels, frontier_way, trajectory_way
 from rawlsian.report.write import page_html
 
@@ -16,6 +16,7 @@ __all__ = [
     "Curve",
     "Curves",
     "Page",
+    "TextColumns",
     "Way",
     "frontier_labels",
     "frontier_way",

@@ -87,6 +87,25 @@ class Curves:
     texts: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class TextColumns:
+    """A section of a page with paragraphs and a table of texts.
+
+    Attributes
+    ----------
+    heads : tuple of str
+        Heads of the columns.
+    rows : tuple of tuple of str
+        Rows of the table.
+    texts : tuple of str
+        Paragraphs beside it.
+    """
+
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    texts: tuple[str, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Page:
     """Contents of a page.
@@ -129,6 +148,8 @@ class Page:
         Paragraphs on the computation and on its limits.
     curves : Curves or None
         How the number of clusters was chosen, if it was.
+    new_people : TextColumns or None
+        How people who are not in the table are served, if that was measured.
     """
 
     title: str
@@ -150,3 +171,4 @@ class Page:
     methods: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()
     curves: Curves | None = None
+    new_people: TextColumns | None = None

@@ -345,6 +345,14 @@
     byId("curves").hidden = false;
   }
 
+  function writeNewPeople() {
+    const { heads, rows, texts } = page.newPeople;
+    fill("new-people-texts", paragraphs(texts));
+    table("new-people-table", heads.map((head, place) => columnHead(head, place > 0)),
+      rows.map(([name, ...cells]) => element("tr", {}, rowHead(name), cells.map((cell) => number(cell)))));
+    byId("new-people").hidden = false;
+  }
+
   function writeMoved() {
     const { flows, moved } = way();
     const count = moved[state.point];
@@ -530,6 +538,7 @@
 
   async function main() {
     writeTexts();
+    if (page.newPeople) writeNewPeople();
     if (page.curves) writeCurves();
     arrange();
     connectControls();

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
 from string import Template
@@ -55,6 +56,7 @@ def page_html(page: Page) -> str:
         **page_data(page),
         "charts": page_charts(page),
         "curves": curves_data(page.curves),
+        "newPeople": None if page.new_people is None else asdict(page.new_people),
     }
     title = html.escape(page.title).encode("ascii", "xmlcharrefreplace").decode()
     return Template(_text("page.html")).substitute(
