@@ -454,7 +454,7 @@ def test_rows_out_of_core_are_an_error():
 
     for function in (held_out, stability):
         with pytest.raises(
-            ValueError, match=f"{function.__name__} takes rows in memor"
+            ValueError, match=f"{function.__name__} takes rows in memory"
         ):
             function(fair(), open_blocks(X), groups)
 

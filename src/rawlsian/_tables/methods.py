@@ -96,8 +96,8 @@ def pooling_of(method: str, pooling: PoolingStrength | None) -> PoolingStrength:
         return "cv" if pooling is None else pooling
     if pooling not in (None, 0):
         raise WrongUseError(
-            f"--pooling {pooling} does not go with --method {method}; leave it out, or take "
-            "--method kmeans-free."
+            f"--pooling {pooling} does not go with --method {method}; leave it out, or "
+            "take --method kmeans-free."
         )
     return 0.0
 

@@ -77,7 +77,7 @@ class NewPeople(NamedTuple):
         sizes = self.held_out.n_people
         small = np.flatnonzero(sizes < SMALL_GROUP)
         if len(small) == 0:
-            return "The groups are large enough; they are served nearly alike."
+            return "No group is small, but the gain varies from fit to fit."
         named = [
             f"{self.group_names[g]} ({sizes[g]:.0f})"
             for g in small[np.argsort(sizes[small], kind="stable")][:MOST_NAMED]
