@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 from sklearn.cluster import KMeans
 
+from rawlsian._core.folds import deal_problem
 from rawlsian._core.problem import Problem
 from rawlsian._tables import choosing_k
 from rawlsian._tables.choosing_k import (
@@ -16,7 +17,6 @@ from rawlsian._tables.choosing_k import (
     cost_of_everyone,
     cost_of_worst,
     enough,
-    folds_of,
     held_out_distances,
     try_range,
 )
@@ -44,28 +44,6 @@ def random_case(seed):
     return problem, rng.gamma(2.0, size=(3, n)) / np.arange(1, 4)[:, None]
 
 
-# --- Folds ---------------------------------------------------------------------------
-
-
-@given(st.integers(0, 2**32 - 1), st.lists(st.integers(1, 12), min_size=2, max_size=8))
-def test_every_fold_has_its_share_of_every_group(seed, sizes):
-    groups = np.repeat(np.arange(len(sizes)), sizes)
-    problem = Problem.from_arrays(np.arange(len(groups))[:, None] / 9, groups)
-
-    folds = folds_of(problem, seed)
-
-    n_folds = min(5, len(groups))
-    for each in [folds, *(folds[groups == g] for g in range(len(sizes)))]:
-        assert np.ptp(np.bincount(each, minlength=n_folds)) <= 1
-
-
-def test_folds_follow_the_seed():
-    problem = clumps()
-
-    assert (folds_of(problem, 3) == folds_of(problem, 3)).all()
-    assert (folds_of(problem, 3) != folds_of(problem, 4)).any()
-
-
 # --- Costs ---------------------------------------------------------------------------
 
 
@@ -74,7 +52,7 @@ def test_a_person_is_measured_by_centers_that_were_found_without_their_fold():
 
     found = held_out_distances(problem, [1, 3], 7, silent)
 
-    folds = folds_of(problem, 7)
+    folds = deal_problem(problem, 5, np.random.RandomState(7))
     for row, n_clusters in zip(found, [1, 3], strict=True):
         for i, x in enumerate(problem.X):
             others = problem.X[folds != folds[i]]

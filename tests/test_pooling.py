@@ -16,7 +16,7 @@ from rawlsian import (
     proved_bound,
     traverse,
 )
-from rawlsian._core.folds import deal_to_folds
+from rawlsian._core.folds import deal_problem
 from rawlsian._core.nearest import group_means, nearest
 from rawlsian._core.pooling import Pooling
 from rawlsian._core.problem import Problem
@@ -316,7 +316,7 @@ def test_the_frontier_of_a_pooled_problem_ends_at_the_pooled_optimum(golden):
 @settings(max_examples=50)
 @given(case=cases(n=(2, 40), groups=(1, 6)), n_folds=st.integers(2, 7))
 def test_folds_have_equally_many_rows_of_each_group(case, n_folds):
-    folds = deal_to_folds(case.problem, n_folds, np.random.RandomState(0))
+    folds = deal_problem(case.problem, n_folds, np.random.RandomState(0))
 
     assert ((folds < 0) == (case.weights == 0)).all()
     for g in range(case.problem.n_groups):
@@ -367,7 +367,7 @@ def test_held_out_costs_are_those_of_centers_that_did_not_see_the_person(monkeyp
 
     costs, rng = np.zeros(len(X)), np.random.RandomState(0)
     for _ in range(pooling_cv.N_REPEATS):
-        folds = deal_to_folds(problem, pooling_cv.N_FOLDS, rng)
+        folds = deal_problem(problem, pooling_cv.N_FOLDS, rng)
         for fold in range(pooling_cv.N_FOLDS):
             center = X[folds != fold].mean(axis=0)
             out = folds == fold

@@ -1,4 +1,4 @@
-"""Folds of a cross-validation, stratified by group."""
+"""Folds of a cross-validation: every group is spread over all of them."""
 
 from __future__ import annotations
 
@@ -8,19 +8,32 @@ from numpy.typing import NDArray
 from rawlsian._core.problem import Problem
 
 
-def deal_to_folds(
-    problem: Problem, n_folds: int, rng: np.random.RandomState
-) -> NDArray[np.int64]:
-    """Deal the rows of each group to the folds in turn, in random order.
+def deal(
+    groups: NDArray[np.int32],
+    rows: NDArray[np.intp],
+    n_folds: int,
+    rng: np.random.Generator | np.random.RandomState,
+) -> NDArray[np.intp]:
+    """Return the fold of each of the rows.
 
-    Every fold gets as many rows of a group as the others, or one more. So a group may
-    have fewer rows than there are folds. Rows without weight are in no fold: -1.
+    The rows of a group are shuffled and dealt one by one. Dealing goes on with the next
+    fold for the next group, so that folds differ by at most one row, in all and within
+    each group. A group with fewer rows than folds is in some folds only.
     """
-    folds, dealt = np.full(problem.n_samples, -1, np.int64), 0
-    for g in range(problem.n_groups):
-        rows = np.flatnonzero((problem.groups == g) & (problem.weights > 0))
-        folds[rng.permutation(rows)] = (dealt + np.arange(len(rows))) % n_folds
-        dealt += len(rows)
+    shuffled = rng.permutation(len(rows))
+    order = shuffled[np.argsort(groups[rows][shuffled], kind="stable")]
+    folds = np.empty(len(rows), np.intp)
+    folds[order] = np.arange(len(rows)) % n_folds
+    return folds
+
+
+def deal_problem(
+    problem: Problem, n_folds: int, rng: np.random.RandomState
+) -> NDArray[np.intp]:
+    """Return the fold of each row of a problem; -1 for rows without weight."""
+    folds = np.full(problem.n_samples, -1, np.intp)
+    rows = np.flatnonzero(problem.weights > 0)
+    folds[rows] = deal(problem.groups, rows, n_folds, rng)
     return folds
 
 

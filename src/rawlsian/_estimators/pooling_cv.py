@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rawlsian._core.folds import deal_to_folds, part_of
+from rawlsian._core.folds import deal_problem, part_of
 from rawlsian._core.nearest import nearest
 from rawlsian._core.problem import Problem
 from rawlsian._outofcore.sample import balanced_part
@@ -95,7 +95,7 @@ def choose_pooling(
     strengths = _strengths(problem)
     costs = np.zeros((len(strengths), problem.n_samples))
     for _ in range(N_REPEATS):
-        folds = deal_to_folds(problem, n_folds, rng)
+        folds = deal_problem(problem, n_folds, rng)
         for fold in range(n_folds):
             left_out = folds == fold
             part = part_of(problem, (folds >= 0) & ~left_out)

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import silhouette_score
 from threadpoolctl import ThreadpoolController
 
+from rawlsian._core.folds import deal_problem
 from rawlsian._core.nearest import group_means, nearest
 from rawlsian._core.problem import Problem
 from rawlsian._support.threads import n_threads
@@ -189,19 +190,6 @@ def _highest(numbers: Sequence[int], silhouettes: Sequence[float | None]) -> int
 # --- Held-out cost -------------------------------------------------------------------
 
 
-def folds_of(problem: Problem, seed: int) -> NDArray[np.intp]:
-    """Deal the rows of each group, shuffled, one by one to the folds.
-
-    Dealing goes on from group to group, so that groups of one do not all end up in the
-    same fold.
-    """
-    shuffled = np.random.default_rng(seed).permutation(problem.n_samples)
-    by_group = shuffled[np.argsort(problem.groups[shuffled], kind="stable")]
-    folds = np.empty(problem.n_samples, np.intp)
-    folds[by_group] = np.arange(problem.n_samples) % min(N_FOLDS, problem.n_samples)
-    return folds
-
-
 def held_out_distances(
     problem: Problem, numbers: Sequence[int], seed: int, progress: Progress
 ) -> NDArray[np.float64]:
@@ -215,7 +203,8 @@ def held_out_distances(
     ndarray of shape (n_numbers, n_samples)
         NaN where k-means without a fold has fewer rows than clusters.
     """
-    folds = folds_of(problem, seed)
+    n_folds = min(N_FOLDS, problem.n_samples)
+    folds = deal_problem(problem, n_folds, np.random.RandomState(seed))
     most_clusters = problem.n_samples - int(np.bincount(folds).max())
     distances = np.full((len(numbers), problem.n_samples), np.nan)
     controller = ThreadpoolController()
@@ -233,7 +222,7 @@ def held_out_distances(
     jobs = [
         (place, fold)
         for place, n_clusters in enumerate(numbers)
-        for fold in range(int(folds.max()) + 1)
+        for fold in range(n_folds)
         if n_clusters <= most_clusters
     ]
     with (

@@ -216,7 +216,7 @@ def audit(
 
     In simulations 95 % intervals hold in 93 % of samples or more, for groups of 10 to
     300 people, with one exception: if costs are strongly skewed, and one of two groups
-    has 10 or 30 people and the other 300, they hold in 85 to 92 %
+    has 10 or 30 people and the other 300, they hold in 83 to 92 %
     (benchmarks/bench_coverage.py). For fewer than 10 people do not rely on them.
 
     Examples
