@@ -83,7 +83,9 @@ def held_outs(costs, sizes, seed):
     for sample in range(CHUNK):
         draw = population(rng, len(sizes), costs == "skewed")
         X, groups = draw(sizes)
-        fair = RawlsianKMeans(3, n_init=4, n_crossings=8, random_state=sample)
+        fair = RawlsianKMeans(
+            3, pooling=0, n_init=4, n_crossings=8, random_state=sample
+        )
         found = held_out(fair, X, groups, random_state=sample)
         fair.fit(X, sensitive_features=groups)
         kmeans = KMeans(3, n_init=10, random_state=sample).fit(X)

@@ -52,7 +52,7 @@ def test_a_person_is_measured_by_centers_that_were_found_without_their_fold():
 
     found = held_out_distances(problem, [1, 3], 7, silent)
 
-    folds = deal_problem(problem, 5, np.random.RandomState(7))
+    folds = deal_problem(problem, 5, np.random.default_rng(7))
     for row, n_clusters in zip(found, [1, 3], strict=True):
         for i, x in enumerate(problem.X):
             others = problem.X[folds != folds[i]]

@@ -41,7 +41,7 @@ def people(sizes, seed=0):
 
 
 def fair(n_clusters=3):
-    return RawlsianKMeans(n_clusters, n_init=2, n_crossings=2)
+    return RawlsianKMeans(n_clusters, pooling=0, n_init=2, n_crossings=2)
 
 
 def same(first, second):
@@ -290,7 +290,9 @@ def test_without_groups_everyone_is_one():
         RawlsianPostprocessor(KMeans(3, n_init=1)),
         FairLloyd(3, n_init=2),
         GaussianMixture(3),
-        make_pipeline(StandardScaler(), RawlsianKMeans(3, n_init=2, n_crossings=2)),
+        make_pipeline(
+            StandardScaler(), RawlsianKMeans(3, pooling=0, n_init=2, n_crossings=2)
+        ),
         make_pipeline(OneHotEncoder(handle_unknown="ignore"), KMeans(3, n_init=1)),
         make_pipeline(KMeans(3, n_init=1)),
     ],

@@ -28,7 +28,9 @@ def deal(
 
 
 def deal_problem(
-    problem: Problem, n_folds: int, rng: np.random.RandomState
+    problem: Problem,
+    n_folds: int,
+    rng: np.random.Generator | np.random.RandomState,
 ) -> NDArray[np.intp]:
     """Return the fold of each row of a problem; -1 for rows without weight."""
     folds = np.full(problem.n_samples, -1, np.intp)

@@ -204,7 +204,7 @@ def held_out_distances(
         NaN where k-means without a fold has fewer rows than clusters.
     """
     n_folds = min(N_FOLDS, problem.n_samples)
-    folds = deal_problem(problem, n_folds, np.random.RandomState(seed))
+    folds = deal_problem(problem, n_folds, np.random.default_rng(seed))
     most_clusters = problem.n_samples - int(np.bincount(folds).max())
     distances = np.full((len(numbers), problem.n_samples), np.nan)
     controller = ThreadpoolController()

@@ -228,7 +228,7 @@ def held_out(
     --------
     >>> from rawlsian import RawlsianKMeans, held_out, load_adult
     >>> adult = load_adult(sample=250, random_state=0)
-    >>> fair = RawlsianKMeans(5, n_init=8, n_crossings=16)
+    >>> fair = RawlsianKMeans(5, pooling=0, n_init=8, n_crossings=16)
     >>> result = held_out(
     ...     fair, adult.data, adult.sensitive_features, n_repeats=1, random_state=0
     ... )
