@@ -20,7 +20,7 @@ from rawlsian._outofcore.placing import (
     rounded,
     sums_of,
 )
-from support.cases import cases
+from support.cases import POOLINGS, cases
 
 
 def codes(case):
@@ -108,11 +108,13 @@ def test_ties_go_to_the_lower_cluster_and_float32_is_read_exactly(case):
     assert (label(X, codes(case), rule) == wide).all()
 
 
-@given(cases())
+@given(cases(poolings=POOLINGS))
 def test_means_and_costs_follow_from_the_sums(case):
     means = means_of(case)
-    utilities = case.reference.utilities(case.labels) - 10.0
-    np.testing.assert_allclose(-means.costs, utilities, atol=1e-9)
+    utilities = case.reference.utilities(case.labels)
+    pooled = case.reference.pooled(utilities)
+    np.testing.assert_allclose(-means.own_costs, utilities - 10.0, atol=1e-9)
+    np.testing.assert_allclose(-means.costs, pooled - 10.0, atol=1e-9)
     np.testing.assert_allclose(means.centers, case.assignment.centers, atol=1e-9)
 
 
@@ -122,7 +124,7 @@ def means_of(case):
     sums = sums_of(
         case.X, codes(case), case.weights, labels, n_clusters, shift, n_groups
     )
-    return Means(sums, shift)
+    return Means(sums, shift, case.problem.pooling)
 
 
 def promise_of(case):
@@ -133,12 +135,13 @@ def promise_of(case):
     return _promise(
         case.X, codes(case), case.weights, case.labels.astype(np.int32),
         lag, means.centers, means.mass, means.members, means.counts, means.excess,
-        least[lag], least.sum(), means.costs[lag] * means.group_sizes[lag],
+        *means.pooling[1:], least[lag], least.sum(),
+        means.costs[lag] * means.group_sizes[lag],
     )  # fmt: skip
 
 
 @settings(max_examples=150)
-@given(cases(), st.sampled_from([1.0, 1e-6]))
+@given(cases(poolings=POOLINGS), st.sampled_from([1.0, 1e-6]))
 def test_the_best_move_of_each_row_is_the_one_with_the_best_exchange_rate(case, others):
     lag = int(np.argmax(means_of(case).costs))
     # If the other groups have little weight, they lose little: rates of a million.
@@ -180,7 +183,7 @@ def test_the_best_move_of_each_row_is_the_one_with_the_best_exchange_rate(case, 
         assert mine >= best * (1 - 1e-6)
 
 
-@given(cases())
+@given(cases(poolings=POOLINGS))
 def test_promises_are_what_the_moves_would_cost_one_at_a_time(case):
     assignment, means = case.assignment, means_of(case)
     (targets, steps), promises = promise_of(case)
@@ -211,13 +214,14 @@ def test_sums_of_nothing_are_nothing():
     assert not total.sums.any()
 
 
-@given(cases(), st.integers(0, 99))
+@given(cases(poolings=POOLINGS), st.integers(0, 99))
 def test_the_rule_puts_a_light_row_where_it_adds_least_to_the_weighted_cost(case, seed):
     rng = np.random.default_rng(seed)
     means, n_groups = means_of(case), case.problem.n_groups
     group_weights = rng.dirichlet(np.ones(n_groups)) + 0.05
     rule = means.rule(group_weights)
     a = group_weights / means.group_sizes
+    _, own, everyone = means.pooling
     x, g, w = rng.normal(size=case.X.shape[1]) + case.X.mean(axis=0), 0, 1e-6
     added = []
     for c in range(len(means.mass)):
@@ -226,9 +230,9 @@ def test_the_rule_puts_a_light_row_where_it_adds_least_to_the_weighted_cost(case
             d = x - means.centers[c]
             change, _ = block_sums.entry_costs(
                 w, means.mass[c], means.counts[c, h], d @ d, d @ means.excess[c, h],
-                h == g,
+                everyone + own * (h == g),
             )  # fmt: skip
             changes.append(change / w)
-        added.append(float(a @ changes) / a[g])
+        added.append(float(a @ changes) / means.pooling.mix(a)[g])
     scores = ((x - rule.centers[g]) ** 2).sum(axis=1) + rule.offsets[g]
     np.testing.assert_allclose(scores, added, rtol=1e-3, atol=1e-3)

@@ -17,7 +17,7 @@ def outcome(after, n_moved, names=("f", "m"), sizes=(3.0, 7.0)):
     return Outcome(
         "kmeans-free", 2, np.array(names, object), np.array([4.0, 6.0]), 9.0,
         Figures(np.array([4.0, 5.0]), 4.6), Figures(np.array(after), 4.7),
-        n_moved, None, None, False, "nearest", np.array(sizes),
+        n_moved, None, None, False, "nearest", 0.0, np.array(sizes),
     )  # fmt: skip
 
 
