@@ -119,51 +119,59 @@ def bench_pairs():
     row(f"traversal, {trajectory.n_iter} iterations", f"{seconds:.1f} s")
 
 
-def bench_nearest():
-    """The paper's utility, the nearest mean, against the assigned mean."""
-    from sklearn.cluster import KMeans
-
-    from rawlsian import R2Exhaustive, traverse
+def golden_walk(utility, operator, steps=None):
+    """Return a function that walks from the golden start."""
+    from rawlsian import traverse
 
     golden = golden_case()
+    return lambda: traverse(
+        golden.X, golden.labels, golden.sex, operator=operator, utility=utility,
+        max_iter=steps,
+    )  # fmt: skip
 
-    def walk(utility, operator, steps=None):
-        traverse(
-            golden.X, golden.labels, golden.sex, operator=operator, utility=utility,
-            max_iter=steps,
-        )  # fmt: skip
 
-    def step(utility, operator, steps, repeats):
-        many, few = paired_seconds(
-            lambda: walk(utility, operator, steps + 1),
-            lambda: walk(utility, operator, 1),
+def nearest_step(name, operator, steps, repeats):
+    """Print the time of a step under both utilities, without the preparation."""
+    walks = [
+        paired_seconds(
+            *(golden_walk(utility, operator, n) for utility in ("nearest", "assigned")),
             repeats,
         )
-        return (many - few) / steps
+        for n in (steps + 1, 1)
+    ]
+    nearest, assigned = np.median(walks[0] - walks[1], axis=1) / steps
+    row(
+        f"one step of {name}, nearest and assigned",
+        f"{nearest * 1e3:.3g} ms and {assigned * 1e3:.3g} ms, ratio "
+        f"{nearest / assigned:.1f}",
+    )
 
-    for name, operator, steps, repeats in (
-        ("R1", "R1", 100, 31),
-        ("R2", "R2", 20, 11),
-        ("R2-exhaustive", "R2-exhaustive", 20, 11),
-        ("R2-exhaustive, `keep_all=True`", R2Exhaustive(keep_all=True), 2, 3),
-    ):
-        nearest, assigned = (
-            np.median(step(utility, operator, steps, repeats))
-            for utility in ("nearest", "assigned")
-        )
-        row(
-            f"one step of {name}, nearest and assigned",
-            f"{nearest * 1e3:.3g} ms and {assigned * 1e3:.3g} ms, ratio "
-            f"{nearest / assigned:.1f}",
-        )
+
+def nearest_traversal():
+    """Print the time of the whole walk of R1 and of KMeans."""
+    from sklearn.cluster import KMeans
+
+    X = golden_case().X
     ours, theirs = paired_seconds(
-        lambda: walk("nearest", "R1"),
-        lambda: KMeans(5, n_init=10, random_state=0).fit(golden.X),
+        golden_walk("nearest", "R1"),
+        lambda: KMeans(5, n_init=10, random_state=0).fit(X),
         repeats=51,
     )
     row("R1 traversal of the golden case, nearest, 511 steps", spread(ours))
     row("`KMeans(5, n_init=10).fit` on the same data", spread(theirs))
     row("ratio, median of pairs", f"{np.median(ours / theirs):.2f}")
+
+
+def bench_nearest():
+    """The paper's utility, the nearest mean, against the assigned mean."""
+    from rawlsian import R2Exhaustive
+
+    nearest_traversal()
+    nearest_step("R1", "R1", steps=100, repeats=31)
+    nearest_step("R2", "R2", steps=20, repeats=11)
+    nearest_step("R2-exhaustive", "R2-exhaustive", steps=20, repeats=11)
+    keep_all = R2Exhaustive(keep_all=True)
+    nearest_step("R2-exhaustive, `keep_all=True`", keep_all, steps=2, repeats=3)
 
 
 def bench_restarts():
@@ -228,12 +236,25 @@ print((peak() - before) / 2**20)
 """
 
 LARGE = f"""
-import sys, time
+import sys, threading, time
 import numpy as np
 from rawlsian import load_adult, traverse
+from rawlsian._support.threads import n_threads
 {PEAK}
 
-n, utility = int(sys.argv[1]), sys.argv[2]
+def copied_a_second():
+    # Bytes that copies on all threads read and write, as STREAM counts them.
+    arrays = [(np.zeros(2**23), np.ones(2**23)) for _ in range(n_threads())]
+    seconds = []
+    for _ in range(7):
+        threads = [threading.Thread(target=np.copyto, args=pair) for pair in arrays]
+        started = time.perf_counter()
+        [thread.start() for thread in threads]
+        [thread.join() for thread in threads]
+        seconds.append(time.perf_counter() - started)
+    return len(arrays) * 2**27 / np.median(seconds)
+
+n, utilities = int(sys.argv[1]), sys.argv[2:]
 adult = load_adult()
 rng = np.random.default_rng(0)
 # Adult's rows drawn with replacement, numbers jittered, so that rows differ.
@@ -245,49 +266,79 @@ for start in range(0, n, 100_000):
     X[start : start + len(rows), :5] += rng.normal(scale=0.01, size=(len(rows), 5))
     groups[start : start + len(rows)] = adult.sensitive_features[rows] == "Male"
 labels = (X[:, 0] * 20).astype(np.int32) % 5
-if utility == "nearest":  # from k-means, as in use; else all rows are near all means
+if "nearest" in utilities:  # from k-means, as in use; else all rows are near all means
     from sklearn.cluster import KMeans
 
     labels = KMeans(5, n_init=1, random_state=0).fit(X[:1000]).predict(X)
 few = X[:2000], labels[:2000], groups[:2000]
-traverse(*few, utility=utility, max_iter=3)  # warm
+for utility in utilities:
+    traverse(*few, utility=utility, max_iter=3)  # warm
 
-before = reset_peak()
-steps = []
-traverse(
-    X, labels, groups, utility=utility, max_iter=12, max_distance=8.0,
-    callback=lambda step: steps.append(time.perf_counter()),
-)
-memory = peak() - before
-print(np.median(np.diff(steps)), memory)
+    before = reset_peak()
+    steps = []
+    traverse(
+        X, labels, groups, utility=utility, max_iter=22, max_distance=8.0,
+        callback=lambda step: steps.append(time.perf_counter()),
+    )
+    print(np.median(np.diff(steps)), peak() - before)
+print(copied_a_second())
 """
 
 
-def bench_large(utility="assigned"):
+def large_walks(n, *utilities):
+    """Return seconds of a step and memory for each utility, and bytes copied."""
+    done = subprocess.run(
+        [sys.executable, "-c", LARGE, str(n), *utilities],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    *walks, copied = done.stdout.splitlines()
+    return [tuple(map(float, line.split())) for line in walks], float(copied)
+
+
+def memory_cells(n, memory):
+    """Format the growth of memory. Small n hide it: a process has some to spare."""
+    if n < 300_000:
+        return "", ""
+    products = n * 2 * 5 * 8
+    return f"{memory / 2**20:.0f} MiB", f"{memory / products:.2f}"
+
+
+SIZES = (1_000, 10_000, 100_000, 300_000, 1_000_000)
+
+
+def bench_large():
     """R1 for growing n: time per iteration, and memory besides X in units of P."""
     row("n", "one R1 iteration", "per row", "memory besides X", "in units of P")
     row(*["---"] * 5)
-    for n in (1_000, 10_000, 100_000, 300_000, 1_000_000):
-        done = subprocess.run(
-            [sys.executable, "-c", LARGE, str(n), utility],
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
-        seconds, memory = map(float, done.stdout.split())
-        products = n * 2 * 5 * 8
-        # The process has some megabytes to spare, which hide a small growth.
-        shows = n >= 300_000
+    for n in SIZES:
+        [(seconds, memory)], _ = large_walks(n, "assigned")
         row(
             f"{n:,}",
             f"{seconds * 1e3:.3g} ms",
             f"{seconds / n * 1e9:.3g} ns",
-            f"{memory / 2**20:.0f} MiB" if shows else "",
-            f"{memory / products:.2f}" if shows else "",
+            *memory_cells(n, memory),
         )
 
 
 def bench_large_nearest():
     """R1 under the nearest mean for growing n, from k-means."""
-    bench_large("nearest")
+    row(
+        "n", "one R1 iteration", "per row", "assigned, per row",
+        "a copy moves in that time, per row", "memory besides X", "in units of P",
+    )  # fmt: skip
+    row(*["---"] * 7)
+    for n in SIZES:
+        [(seconds, memory), (assigned, _)], copied = large_walks(
+            n, "nearest", "assigned"
+        )
+        row(
+            f"{n:,}",
+            f"{seconds * 1e3:.3g} ms",
+            f"{seconds / n * 1e9:.3g} ns",
+            f"{assigned / n * 1e9:.3g} ns",
+            f"{seconds / n * copied:,.0f} bytes",
+            *memory_cells(n, memory),
+        )
 
 
 def bench_whole():
