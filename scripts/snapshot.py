@@ -28,7 +28,8 @@ SEEDS = (0, 1, 2)
 OPERATORS = ("R1", "R2", "R1+R2", "R2-exhaustive", "batch", "relocate", "rawls")
 LARGE_OPERATORS = ("batch", "rawls")
 # Keys of --json whose values are sentences, or say how much work it was.
-WORDS = ("remarks", "reason", "not_clustered_on", "passes")
+WORDS = ("remarks", "reason", "not_clustered_on", "passes", "pooling", "new_people",
+         "tried", "chosen_by", "choices")  # fmt: skip
 
 PUBLIC_MODULES = ("bounds", "datasets", "metrics", "operators", "plotting",
                   "preprocessing", "report", "study")  # fmt: skip
@@ -190,8 +191,8 @@ def in_memory(seed: int) -> None:
     for data, (X, groups, weights, k) in problems(seed).items():
         given = {"sensitive_features": groups, "sample_weight": weights}
         for centers in ("free", "mean"):
-            fair = RawlsianKMeans(k, centers=centers, pooling=0, n_init=8,
-                                  n_crossings=40, random_state=seed)  # fmt: skip
+            fair = RawlsianKMeans(k, centers=centers, n_init=8, n_crossings=40,
+                                  random_state=seed, **unpooled())  # fmt: skip
             fair.fit(X, **given)
             fitted(f"memory {data} {seed} {centers}", fair)
             keep(f"memory {data} {seed} {centers} new", fair.predict(X),
@@ -260,8 +261,8 @@ def out_of_core(seed: int) -> None:
         name = f"{place} {seed}"
         given = {"sensitive_features": who, "sample_weight": weight}
         for centers in ("free", "mean"):
-            fair = RawlsianKMeans(3, centers=centers, pooling=0, n_init=8,
-                                  n_crossings=20, random_state=seed)  # fmt: skip
+            fair = RawlsianKMeans(3, centers=centers, n_init=8, n_crossings=20,
+                                  random_state=seed, **unpooled())  # fmt: skip
             fair.fit(there, **given)
             fitted(f"{name} {centers}", fair)
             keep(
@@ -296,7 +297,7 @@ def sampled() -> None:
     for place, there in places.items():
         for centers in ("free", "mean"):
             fair = RawlsianKMeans(3, centers=centers, n_init=4, n_crossings=8,
-                                  random_state=0, pooling=0)  # fmt: skip
+                                  random_state=0, **unpooled())  # fmt: skip
             fitted(f"sampled {place} {centers}",
                    fair.fit(there, sensitive_features=groups))  # fmt: skip
 
@@ -450,14 +451,23 @@ def parts() -> None:
     ):
         for method in methods:
             out = f"out-{engine}-{method}"
+            served = () if method.startswith("kmeans") else ("--utility", "assigned")
             command(f"parts {engine} {method}", "fit", "parts", "--sensitive", "sex",
                     "--clusters", "3", "--method", method, "--engine", engine,
-                    "--out", out)  # fmt: skip
+                    "--out", out, *served)  # fmt: skip
             for path in sorted(Path(out).glob("*.parquet")):
                 read = pq.read_table(path)
                 keep(str(path), *(read[name].to_pylist() for name in read.column_names))
         command(f"parts {engine} audit", "audit", "parts", "--sensitive", "sex",
                 "--labels", "segment", "--engine", engine)  # fmt: skip
+
+
+def unpooled() -> dict[str, float]:
+    """Return the argument that asks for no pooling, if there is pooling."""
+    from rawlsian import RawlsianKMeans
+
+    known = inspect.signature(RawlsianKMeans).parameters
+    return {"pooling": 0.0} if "pooling" in known else {}
 
 
 def command(name: str, *arguments: str) -> None:
@@ -470,11 +480,16 @@ def command(name: str, *arguments: str) -> None:
 
 
 def run(arguments: list[str]) -> str:
-    """Run a command in this process; return its output."""
+    """Run a command in this process; return its output. A fit does not pool."""
     from typer.testing import CliRunner
 
+    from rawlsian import fit_table
     from rawlsian.cli import app
 
+    if arguments[0] == "fit" and "pooling" in inspect.signature(fit_table).parameters:
+        arguments = [*arguments, "--no-new-people"]
+        if "fair-lloyd" not in arguments:
+            arguments += ["--pooling", "0"]
     done = CliRunner().invoke(app, arguments, catch_exceptions=False)
     if done.exit_code:
         raise SystemExit(f"rawlsian {' '.join(arguments)}: {done.output}")

@@ -1,4 +1,3 @@
-# mypy: disallow-untyped-defs=False
 """Costs of single moves if each row is served by its nearest mean; compiled.
 
 A row x that leaves or enters a cluster of mass N shifts its mean m by D = t (x - m),
