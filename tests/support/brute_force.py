@@ -77,7 +77,7 @@ def least_pooled_cost(case, k):
         return total - ((sums**2).sum(axis=2) / mass).sum(axis=1)
 
     low, high = np.zeros(len(members)), np.ones(len(members))
-    for _ in range(80):
+    for _ in range(40):
         left, right = low + (high - low) / 3, high - (high - low) / 3
         is_left = dual(left) > dual(right)
         high, low = np.where(is_left, right, high), np.where(is_left, low, left)
