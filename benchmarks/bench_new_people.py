@@ -8,7 +8,7 @@ The second data set is the file of that name in github.com/propublica/compas-ana
 Each fit sees n people, drawn at random in each of 20 splits. The gain is the largest
 mean cost of a group among all others with ``KMeans(n_init=10)``, fitted on the same
 people, less that with the method, in per cent of the former. Prints the tables of
-docs/beyond.md.
+docs/new_people.md.
 """
 
 from __future__ import annotations

@@ -743,14 +743,14 @@ def test_pooling_is_chosen_and_new_people_are_told_of(tmp_path):
     new = found["new_people"]
     assert [each["group"] for each in new["groups"]] == ["f", "m"]
     assert new["gain_interval"][0] <= new["gain_percent"] <= new["gain_interval"][1]
-    assert new["is_gain"] == (new["gain_interval"][0] > 0)
+    assert new["is_clear_gain"] == (new["gain_interval"][0] > 0)
 
 
 def test_where_no_gain_can_be_expected_the_small_groups_are_named(tmp_path):
     done = rawlsian("fit", few_people(tmp_path), *FIT, "--pooling", 5)
 
     text = " ".join(done.stdout.split())
-    assert "For people who are not in this table, no gain can be expected" in text
+    assert "For people who are not in this table, no gain over k-means can be" in text
     assert "Groups are small: f (" in text
     assert "as if 5 people, drawn from everyone, had joined it" in text
 
@@ -781,6 +781,23 @@ def test_people_who_stay_where_they_were_put_give_no_rule_for_new_people(tmp_pat
                     "--pooling", 0, "--json")  # fmt: skip
 
     assert json.loads(done.stdout)["new_people"] is None
+
+
+def test_four_rows_are_too_few_to_leave_some_out(tmp_path):
+    done = rawlsian("fit", few_people(tmp_path, 4), *FIT, "--pooling", "cv", "--json")
+
+    assert done.exit_code == 0
+    assert json.loads(done.stdout)["new_people"] is None
+
+
+def test_costs_in_the_table_are_those_of_its_utilities(tmp_path):
+    done = rawlsian("fit", few_people(tmp_path), *FIT, "--pooling", 5, "--json")
+
+    found = json.loads(done.stdout)
+    for group, new in zip(found["groups"], found["new_people"]["groups"], strict=True):
+        for when in ("before", "after"):
+            cost = found["max_distance"] - group[when]
+            assert new["cost_in_table"][when] == pytest.approx(cost)
 
 
 def test_infinite_pooling_is_named_and_survives_json(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -77,9 +78,9 @@ class Assignment:
         """The examples, groups and weights."""
         return self._costs.problem
 
-    @problem.setter
-    def problem(self, problem: Problem) -> None:
-        self._costs.problem = problem
+    def tolerate(self, tolerance: float) -> None:
+        """Let utilities that rise by no more than this count as unchanged."""
+        self._costs.problem = replace(self.problem, tolerance=tolerance)
 
     @property
     def members(self) -> NDArray[np.int64]:

@@ -39,7 +39,7 @@ def check_pooling(pooling: object, *, allows_cv: bool = False) -> None:
     if not is_cv and not (is_number and float(pooling) >= 0):  # type: ignore[arg-type]
         also = " or 'cv'" if allows_cv else ""
         raise ValueError(
-            f"pooling must be a number of people, 0 or more,{also}, got {pooling!r}."
+            f"pooling must be a number of people{also}, and 0 or more, got {pooling!r}."
         )
 
 

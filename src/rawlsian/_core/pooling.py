@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 
 class Pooling(NamedTuple):
-    """How much a person counts in the own group, and in every group.
+    """How much a person counts in their own group, and in every group.
 
     With pooling, the cost of a group of n people is the mean over these n and m people
     drawn from everyone: ``n / (n + m)`` of it is the group's own mean cost, the rest is
     everyone's. With N people in G groups, that is the same as to let each person count
-    ``N / (N + G m)`` in the own group and ``m / (N + G m)`` in every group. So sums
+    ``N / (N + G m)`` in their own group and ``m / (N + G m)`` in every group. So sums
     over groups are mixed, and no row is copied.
 
     Attributes
@@ -24,9 +24,9 @@ class Pooling(NamedTuple):
         The number m. 0 is no pooling; with infinity every group has everyone's cost,
         which is k-means.
     own : float
-        Share of a person in the own group.
+        Share of a person in their own group.
     everyone : float
-        Share of a person in every group, the own one included.
+        Share of a person in every group, including their own.
     """
 
     strength: float = 0.0
@@ -45,7 +45,7 @@ class Pooling(NamedTuple):
         return cls(float(strength), total / whole, strength / whole)
 
     def mix(self, sums: NDArray[np.float64], axis: int = 0) -> NDArray[np.float64]:
-        """Return the pooled sums of sums by group, with the groups along ``axis``."""
+        """Mix sums by group; the groups lie along ``axis``."""
         if self.everyone == 0:
             return sums
         mixed: NDArray[np.float64] = self.everyone * sums.sum(axis, keepdims=True)
@@ -54,7 +54,7 @@ class Pooling(NamedTuple):
     def means(
         self, means: NDArray[np.float64], people: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return the pooled means of the groups' means, for groups of ``people``."""
+        """Pool the means of groups of that many people."""
         if self.everyone == 0:
             return means
         pooled: NDArray[np.float64] = self.mix(people * means) / self.mix(people)

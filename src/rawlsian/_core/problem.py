@@ -71,7 +71,7 @@ class Problem:
     utility : {"assigned", "nearest"}
         The mean that serves an example: that of its cluster, or the nearest.
     pooling : Pooling
-        How much each person counts in the own group, and in every group.
+        How much each person counts in their own group, and in every group.
     """
 
     X: NDArray[np.float64]

@@ -58,7 +58,7 @@ class RawlsianKMeans(CentersEstimator):
         of few people has a cost that is mostly noise, and centers fitted to noise serve
         new people worse. 0 is no pooling; infinity is k-means. "cv" chooses the
         strength with which the worst-off group is expected to be served best among
-        people who are left out of the fit; that takes about eight times as long.
+        people who are left out of the fit; that takes five to eight times as long.
     max_distance : "auto" or float, default="auto"
         Utility is this less the mean squared distance; it changes nothing else.
     bound : "group", "proved" or None, default=None
@@ -138,7 +138,8 @@ class RawlsianKMeans(CentersEstimator):
     operator "rawls" walks on from the best of them; no move of a single example makes
     the result better in that order.
 
-    Ctrl-C ends the search with the best solution so far.
+    Ctrl-C ends the search with the best solution so far; while the pooling is chosen,
+    it stops the fit.
 
     Out of core, the search runs on a weighted sample with equally many rows of each
     group, and all rows of small groups. The best solutions are then finished on all

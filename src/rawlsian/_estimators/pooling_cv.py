@@ -167,7 +167,7 @@ def _expected_largest(
     The mean of a group among new people is normal: around the shrunk mean, and the
     wider the fewer people the mean was measured on. All strengths share their draws.
     """
-    # Number of rows of equal weight that tell as much as these.
+    # Effective number of rows (Kish).
     n_rows = problem.people**2 / _group_sums(problem, problem.weights)
     trust = n_rows / (n_rows + PRIOR_PEOPLE)
     everyone = means @ (problem.people / problem.people.sum())

@@ -63,7 +63,7 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     """Cluster, then reassign examples for the sake of the worst-off group.
 
     Any clusterer finds the starting labels. An operator then reassigns examples step by
-    step. Each step raises the lowest group utility; when none does, the walk ends
+    step. Each step raises the lowest (pooled) group utility; when none does, it ends
     (Algorithm 1 of the paper). Utility is ``max_distance`` less the squared distance to
     the nearest mean, or to the mean of the cluster that an example is assigned to.
 
@@ -85,7 +85,7 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     pooling : float or "cv", default=0.0
         Decide by pooled utilities, as in ``RawlsianKMeans``: the noise of small groups
         decides less. "cv" chooses the strength by the cost of people left out of fits
-        with free centers.
+        with free centers, as ``fit_table`` does; 0, the default, is the paper's system.
     max_distance : "auto" or float, default="auto"
         The utility of a perfect fit. "auto" is the squared diagonal of the bounding
         box of X; with ``UnitDistanceEncoder`` pass its ``max_distance_``. It shifts
@@ -103,8 +103,9 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         ``clone``, as in a grid search, unfits it unless it is in a ``FrozenEstimator``.
     random_state : int, RandomState instance or None, default=None
         Seed for the copy of the estimator, wherever it has ``random_state=None``; it
-        keeps a seed of its own. Also the seed of the search for the bound, and of the
-        sample of out-of-core data. Reassigning is deterministic.
+        keeps a seed of its own. Also the seed of the search for the bound, of the folds
+        of ``pooling="cv"``, and of the sample of out-of-core data. Reassigning is
+        deterministic.
     callback : callable, default=None
         Called with a ``Step`` after each reassignment; out of core, with a ``PassStep``
         after each pass.
@@ -133,7 +134,8 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         Every step from ``utilitarian_labels_`` on, and why it ended.
         ``trajectory_.labels``, the labels at its end, define the means.
     bound_ : Bound
-        With a bound: the bound; ``bound_.is_proved`` is True if it is proved.
+        With a bound: the bound; ``bound_.is_proved`` is True if it is proved. With
+        pooling, it bounds the largest pooled cost, and so do the next two.
     gap_closed_ : float
         With a bound: the gain in the lowest group utility over the start,
         ``utilitarian_labels_``, relative to the gain at the bound.
@@ -280,7 +282,8 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         labels = getattr(self.estimator_, "labels_", None)
         if labels is None:
             labels = self.estimator_.predict(problem.X)
-        rng = random_state_of(self.random_state)
+        # Reassigning is deterministic, so the folds are, too, unless there is a seed.
+        rng = random_state_of(0 if self.random_state is None else self.random_state)
         return choose_strength(self, problem, len(np.unique(labels)), rng)
 
     def _set_fitted(self, trajectory: Trajectory | LargeTrajectory) -> None:

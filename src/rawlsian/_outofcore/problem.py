@@ -93,7 +93,7 @@ class OutOfCoreProblem:
     largest_cost : float
         The largest mean cost of a group in the best clustering so far.
     pooling : Pooling
-        How much each person counts in the own group, and in every group.
+        How much each person counts in their own group, and in every group.
     """
 
     blocks: Blocks

@@ -16,6 +16,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, Pipe, wait
+from pickle import PicklingError
 from typing import Any, TypeVar
 
 S = TypeVar("S")
@@ -34,7 +35,7 @@ THREADS = (
 
 
 def connect(handle: int) -> None:
-    """Serve who holds the other end of a connection."""
+    """Compute jobs for the process at the other end."""
     serve(Connection(handle))
 
 
@@ -42,7 +43,12 @@ def serve(connection: Connection) -> None:
     """Compute each job that arrives, and send its result or its error."""
     with suppress(EOFError, BrokenPipeError):  # nobody is there any more
         while True:
-            connection.send(_outcome(*connection.recv()))
+            outcome = _outcome(*connection.recv())
+            try:
+                connection.send(outcome)
+            except (PicklingError, TypeError, AttributeError) as error:
+                sentence = f"A result cannot be sent to another process: {error}"
+                connection.send((None, TypeError(sentence)))
 
 
 def _outcome(function: Callable[[S], T], item: S) -> tuple[Any, BaseException | None]:
@@ -71,11 +77,11 @@ class _Process:
 
     def send(self, function: Callable[[S], object], item: S, place: int) -> None:
         self.place = place
-        with _told_as_one_sentence():
+        with _lost_process_as_error():
             self.connection.send((function, item))
 
     def receive(self) -> Any:
-        with _told_as_one_sentence():
+        with _lost_process_as_error():
             result, error = self.connection.recv()
         if error is not None:
             raise error
@@ -88,7 +94,7 @@ class _Process:
 
 
 @contextmanager
-def _told_as_one_sentence() -> Iterator[None]:
+def _lost_process_as_error() -> Iterator[None]:
     try:
         yield
     except (EOFError, OSError):
@@ -107,9 +113,13 @@ class Processes:
         self._busy: dict[Any, _Process] = {}  # by connection
 
     def __enter__(self) -> Processes:
-        with _ctrl_c_ignored():
-            for _ in range(self._n_processes):
-                self._processes.append(_Process())
+        try:
+            with _ctrl_c_ignored():
+                for _ in range(self._n_processes):
+                    self._processes.append(_Process())
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *exception: object) -> None:

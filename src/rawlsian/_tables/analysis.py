@@ -325,8 +325,10 @@ def trade_off(
 ) -> TradeOff:
     """The points between the best k-means and the best for the worst-off group."""
     sample = sample_of(problem, FRONTIER_ROWS, seed)
+    # A smaller sample has smaller groups, so fewer people join them.
+    share = float(sample.people.sum() / problem.people.sum())
     found = frontier_of(
-        sample.pooled(pooling), n_clusters=len(start.centers), random_state=seed
+        sample.pooled(share * pooling), n_clusters=len(start.centers), random_state=seed
     )
     if sample is not problem:
         # The best of a sample need not be the best of all rows: k-means may be better.

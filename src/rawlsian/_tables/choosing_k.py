@@ -205,7 +205,7 @@ def held_out_distances(
     """
     n_folds = min(N_FOLDS, problem.n_samples)
     folds = deal_problem(problem, n_folds, np.random.default_rng(seed))
-    most_clusters = problem.n_samples - int(np.bincount(folds).max())
+    most_clusters = problem.n_samples - int(np.bincount(folds[folds >= 0]).max())
     distances = np.full((len(numbers), problem.n_samples), np.nan)
     controller = ThreadpoolController()
 

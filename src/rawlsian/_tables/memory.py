@@ -144,8 +144,8 @@ class MemoryTable:
         progress("people who are left out", 0, None)
         try:
             return expect(
-                self.problem, fitted.n_clusters, fitted.method, fitted.utility,
-                fitted.pooling, seed,
+                self.problem, fitted.before, fitted.after, fitted.method,
+                fitted.utility, fitted.pooling, seed,
             )  # fmt: skip
         except KeyboardInterrupt:
             return None

@@ -14,8 +14,8 @@ from rawlsian._tables.errors import WrongUseError
 
 WALK = (
     "The start is the best of ten runs of k-means. From there {how}; every step raises "
-    "the utility of the group that is worst off at that moment, and it ends when no "
-    "step does. "
+    "the lowest group utility, pooled if groups are pooled, and it ends when no step "
+    "does. "
 )
 SERVED: dict[Utility, str] = {
     "assigned": "Centers are the means of their clusters, and a person need not be in "
@@ -25,8 +25,8 @@ SERVED: dict[Utility, str] = {
     "worse.",
 }
 SEARCH = (
-    "The start is the best of ten runs of k-means. Beside it {name} searches a "
-    "clustering with the utility of the worst-off group as high as it finds; "
+    "The start is the best of ten runs of k-means. Beside it {name} searches for a "
+    "clustering in which the utility of the worst-off group is as high as possible; "
 )
 FREE = "centers may lie anywhere, and everyone is in the cluster of the nearest one."
 MEANS = (

@@ -48,7 +48,7 @@ class FitOptions(NamedTuple):
         for_new_people: bool,
         seed: int,
     ) -> FitOptions:
-        """Check them."""
+        """Return the options, or raise WrongUseError."""
         numbers = numbers_of_clusters(clusters)
         check_seed(seed)
         check_choice(method, "--method", list(METHODS))

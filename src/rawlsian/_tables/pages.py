@@ -18,6 +18,7 @@ from rawlsian._tables.choosing_k import (
 from rawlsian._tables.facts import Reason
 from rawlsian._tables.memory import AuditInMemory, FitInMemory, MemoryTable
 from rawlsian._tables.methods import describe
+from rawlsian._tables.new_people import N_FOLDS as HELD_OUT_FOLDS
 from rawlsian._tables.prepare import Prepared
 from rawlsian._tables.sentences import (
     COUNTED,
@@ -69,8 +70,10 @@ CURVES = (
 NEW_PEOPLE = (
     "The table has mean squared distances to the nearest center: lower is better. In "
     "the table: of the people on whom the centers were fitted. New people: {rows:,} "
-    "people were dealt into five parts with the same mix of groups, and the people of "
-    "each part were measured with centers that were fitted without them."
+    f"people were dealt into {HELD_OUT_FOLDS} parts with the same mix of groups, and "
+    "the people of each part were measured with centers that were fitted without them. "
+    "The strength of pooling was chosen on all of these people, which makes the gain a "
+    "little too high."
 )
 HELD_OUT_OF = "Held-out costs are means over {rows:,} people."
 INTERVAL = (

@@ -266,17 +266,19 @@ def checked_choose_by(choose_by: str | None, numbers: range) -> ChooseBy:
 
 def checked_pooling(pooling: float | str | None) -> PoolingStrength | None:
     """Return the strength of pooling, "cv", or None if none was asked for."""
-    if pooling is None or pooling == "cv":
-        return None if pooling is None else "cv"
+    if pooling is None:
+        return None
+    if pooling == "cv":
+        return "cv"
     try:
-        strength = float(pooling)
+        strength = float(pooling) if isinstance(pooling, str) else pooling
         check_pooling(strength)
-    except (TypeError, ValueError):
+    except ValueError:
         raise WrongUseError(
             "--pooling must be cv, inf or a number of people, 0 or more, got "
             f"{pooling!r}."
         ) from None
-    return strength
+    return float(strength)
 
 
 def check_seed(seed: int) -> None:

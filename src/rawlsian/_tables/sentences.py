@@ -20,6 +20,11 @@ from rawlsian.preprocessing.features import MISSING
 MOST_HURTFUL = 3
 # Clusters of one person that are named.
 MOST_NAMED = 5
+# Nothing can be better for everyone together than the best k-means.
+WEAK_START = (
+    " Everyone together gains, too, so these k-means clusters were not the best, and "
+    "part of the gain is due to that: try another --seed."
+)
 # A gain that four digits show.
 NOTEWORTHY = 1e-4
 # Which center counts in a fit.
@@ -58,7 +63,8 @@ def fit_summary(outcome: Outcome) -> tuple[str, str]:
         f"squared distance to its centers is {abs(nearer):.1%} "
         f"{'less' if nearer >= 0 else 'more'}.",
         f"Overall utility goes from {before.overall:.4f} to {after.overall:.4f}"
-        f"{_moved(outcome.n_moved, int(outcome.group_sizes.sum()))}",
+        f"{_moved(outcome.n_moved, int(outcome.group_sizes.sum()))}"
+        f"{WEAK_START if after.overall > before.overall + NOTEWORTHY else ''}",
     )
 
 
@@ -68,14 +74,10 @@ def pooling_sentence(outcome: Outcome) -> list[str]:
     if strength == 0:
         return []
     if np.isinf(strength):
-        return [
-            "Groups are pooled without limit: nothing that serves the worst-off group "
-            "of this table better was found to serve new people better, so everyone "
-            "counts alike."
-        ]
+        return ["Groups are pooled without limit: everyone counts alike."]
     return [
-        "Groups are pooled, because the cost of a small group is mostly chance: each "
-        f"counts as if {strength:,.0f} people, drawn from everyone, had joined it."
+        "Groups are pooled, so that chance decides less: each counts as if "
+        f"{strength:,.0f} people, drawn from everyone, had joined it."
     ]
 
 

@@ -80,11 +80,11 @@ def fit(
         str | None,
         typer.Option(
             "--pooling",
-            metavar="cv|NUMBER",
+            metavar="cv|NUMBER|inf",
             help="Mix each group's cost with everyone's, so that the noise of small "
-            "groups decides less: as if that many people of everyone had joined each "
-            "group. cv, the default, chooses the number by people left out of fits; "
-            "0 does not mix.",
+            "groups decides less: as if that many people, drawn from everyone, had "
+            "joined each group. cv, the default, chooses the number by people left out "
+            "of fits; 0 does not mix; with inf everyone counts alike.",
         ),
     ] = None,
     new_people: Annotated[

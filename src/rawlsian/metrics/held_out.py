@@ -128,9 +128,9 @@ class HeldOut:
             f"worst off, held out: {self.worst_off['held_out']}; with k-means: "
             f"{self.worst_off['kmeans_held_out']}"
         )
-        lines.append(f"gain over k-means in the sample: {self.gain_in_sample:.1f} %")
+        lines.append(f"gain over k-means in the sample: {self.gain_in_sample:.1f}%")
         lines.append(
-            f"gain over k-means for new people: {self.gain:.1f} % ({interval} "
+            f"gain over k-means for new people: {self.gain:.1f}% ({interval} "
             f"{low:.1f} to {high:.1f})"
         )
         return "\n".join(lines)
@@ -238,8 +238,8 @@ def held_out(
     Male            356     0.8331     0.8482     0.8723     0.8749    0.8300 to 0.9171
     everyone        500     0.8331     0.8240     0.8628     0.8485
     worst off, held out: Male; with k-means: Male
-    gain over k-means in the sample: 1.8 %
-    gain over k-means for new people: -0.2 % (95% interval -4.8 to 2.2)
+    gain over k-means in the sample: 1.8%
+    gain over k-means for new people: -0.2% (95% interval -4.8 to 2.2)
     """
     check_count(cv, "cv", 2)
     check_count(n_repeats, "n_repeats")

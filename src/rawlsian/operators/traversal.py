@@ -183,7 +183,7 @@ def _carry_out(
             "lowest group utility; its generate() must yield the utilities after its "
             "moves, as Assignment.utilities_after returns them."
         )
-    assignment.problem = replace(problem, tolerance=10 * problem.tolerance)
+    assignment.tolerate(10 * problem.tolerance)
     return None
 
 

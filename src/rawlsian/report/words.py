@@ -13,7 +13,8 @@ _UTILITY = (
 TRADE_OFF = (
     "The trade-off: clusterings between the best k-means clustering found, which has "
     "the highest overall utility, and the clustering that serves the worst-off group "
-    "best. None of them is better than another in both overall and lowest utility. "
+    "best, pooled as the fit is. None of them is better than another in both overall "
+    "and lowest (pooled) utility. "
     "Their centers may lie anywhere, and each person is in the cluster of the nearest "
     "center."
 )
