@@ -43,7 +43,9 @@ def test_a_fit_says_who_moved_or_that_only_the_centers_did(n_moved, end):
 
 
 def test_where_everyone_together_gains_k_means_was_not_the_best():
-    assert "k-means clusters were not the best" in fit_summary(outcome([4.2, 5.0]))[1]
+    assert (
+        "k-means clusters were not the best" in fit_summary(outcome([4.2, 5.0], 1))[1]
+    )
 
 
 def test_a_group_without_a_value_is_named_in_quotes_instead_of_two_brackets():
