@@ -134,6 +134,15 @@ def test_against_itself_k_means_gains_next_to_nothing():
     assert abs(found.gain) < 1
 
 
+def test_costs_that_are_only_rounding_are_no_gain():
+    X = np.repeat([[0.1, 0.7, 3.0], [1.3, 2.2, 0.4]], 20, axis=0)
+
+    found = held_out(fair(2), X, np.arange(40) % 3, random_state=0)
+
+    assert found.gain == 0
+    assert found.gain_interval == (0, 0)
+
+
 def test_the_worst_off_group_gains_in_the_sample_and_less_among_new_people():
     X, groups = people([60, 60])
 

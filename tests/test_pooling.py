@@ -447,7 +447,35 @@ def test_as_many_clusters_as_rows_need_no_pooling():
     assert fitted.inertia_ == 0
 
 
-def test_if_a_fifth_of_the_rows_is_too_much_they_are_left_out_one_by_one():
+def test_weights_of_any_scale_give_the_same_choice():
+    X, groups = noisy_groups()
+    fits = [
+        RawlsianKMeans(3, pooling="cv", **FEW).fit(
+            X, sensitive_features=groups, sample_weight=np.full(400, weight)
+        )
+        for weight in (1.0, 2.0**-10)
+    ]
+
+    assert fits[1].pooling_ == pytest.approx(fits[0].pooling_ / 1024)
+    assert fits[1].pooling_cv_.group_costs == pytest.approx(
+        fits[0].pooling_cv_.group_costs
+    )
+
+
+def test_costs_that_are_only_rounding_choose_no_pooling():
+    X = np.repeat([[0.1, 0.7], [1.3, 2.2]], 10, axis=0)
+
+    fitted = RawlsianKMeans(2, **FEW).fit(X, sensitive_features=np.arange(20) % 3)
+
+    assert fitted.pooling_ == 0
+
+
+def test_strengths_too_large_to_add_up_are_infinite():
+    assert Pooling.of(1e308, np.array([3.0, 4.0])).own == 0
+    assert Pooling.of(1e308, np.array([3.0, 4.0])).everyone == 0.5
+
+
+def test_if_a_fifth_of_the_rows_is_too_much_fewer_are_left_out():
     X, groups = np.arange(9.0)[:, None] ** 2, list("aabbbabbb")
 
     fitted = RawlsianKMeans(8, pooling="cv", **FEW).fit(X, sensitive_features=groups)

@@ -39,9 +39,9 @@ class Pooling(NamedTuple):
         n_groups, total = len(people), float(people.sum())
         if strength == 0 or n_groups == 1:
             return cls()
-        if math.isinf(strength):
-            return cls(strength, 0.0, 1 / n_groups)
-        whole = total + n_groups * strength
+        whole = total + n_groups * float(strength)
+        if math.isinf(whole):
+            return cls(math.inf, 0.0, 1 / n_groups)
         return cls(float(strength), total / whole, strength / whole)
 
     def mix(self, sums: NDArray[np.float64], axis: int = 0) -> NDArray[np.float64]:

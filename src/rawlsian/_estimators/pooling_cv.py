@@ -15,7 +15,10 @@ from rawlsian._outofcore.sample import balanced_part
 from rawlsian._search.crossing import whole_search
 from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns
 
-N_FOLDS, N_REPEATS = 5, 2
+# Folds; more of them, up to the second number, if too few rows are left to the others.
+N_FOLDS, MOST_FOLDS, N_REPEATS = 5, 20, 2
+# A cost up to this, relative to the largest squared norm of a row, is rounding.
+ROUNDING = 1e-24
 
 # Runs of the search for each end of the path in a fold, and number of solutions of each
 # end from which the runs in between start.
@@ -83,15 +86,14 @@ def choose_pooling(
 
     In each fold, centers are searched for both ends, 0 and infinity. Between them
     Fair-Lloyd starts from the best solutions of both ends and from the centers before.
-    None with one group, or as many clusters as rows: there is nothing to choose.
+    None with one group, or nearly as many clusters as rows: there is nothing to choose.
     """
-    n_rows = int((problem.weights > 0).sum())
-    if problem.n_groups == 1 or n_rows <= n_clusters:
+    n_folds = _n_folds(int((problem.weights > 0).sum()), n_clusters)
+    if problem.n_groups == 1 or n_folds > MOST_FOLDS:
         return None
     problem = problem.pooled(0)
     if problem.n_samples > MOST_ROWS:
         problem = balanced_part(problem, MOST_ROWS, rng)
-    n_folds = _n_folds(n_rows, n_clusters)
     strengths = _strengths(problem)
     costs = np.zeros((len(strengths), problem.n_samples))
     for _ in range(N_REPEATS):
@@ -102,23 +104,31 @@ def choose_pooling(
             for j, centers in enumerate(_path(part, n_clusters, strengths, rng)):
                 costs[j, left_out] += nearest(problem.X[left_out], centers)[1]
     costs /= N_REPEATS
+    costs[costs <= ROUNDING * problem.norms.max()] = 0.0
     means, deviations = _by_group(problem, costs)
     expected = _expected_largest(problem, means, deviations)
     return PoolingChoice(strengths, means, expected)
 
 
 def _strengths(problem: Problem) -> NDArray[np.float64]:
-    """Return the strengths to try, from 0 to infinity."""
-    most = STRONGEST * float(problem.people.sum())
-    n_between = max(int(np.log(most / WEAKEST) / np.log(FACTOR) + 1e-9) + 1, 1)
-    between = WEAKEST * FACTOR ** np.arange(n_between)
+    """Return the strengths to try, from 0 to infinity.
+
+    They are numbers of people: weights of any scale give equivalent strengths.
+    """
+    people, weights = float(problem.people.sum()), problem.weights
+    n_rows = people**2 / float(weights @ weights)  # effective number (Kish)
+    n_steps = np.log(STRONGEST * n_rows / WEAKEST) / np.log(FACTOR)
+    n_between = max(int(n_steps + 1e-9) + 1, 1)
+    between = people / n_rows * WEAKEST * FACTOR ** np.arange(n_between)
     return np.array([0.0, *between, np.inf])
 
 
 def _n_folds(n_rows: int, n_clusters: int) -> int:
-    """Return N_FOLDS, or one per row if the others would be fewer than the clusters."""
-    left = n_rows - -(-n_rows // N_FOLDS)
-    return N_FOLDS if left >= n_clusters and n_rows >= N_FOLDS else n_rows
+    """Return N_FOLDS, or as many as leave no fewer rows than clusters to the others."""
+    n_spare = n_rows - n_clusters
+    if n_spare < 1 or n_rows < N_FOLDS:
+        return MOST_FOLDS + 1
+    return max(N_FOLDS, -(-n_rows // n_spare))
 
 
 def _path(

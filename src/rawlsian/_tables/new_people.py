@@ -158,12 +158,12 @@ def expect(
     """
     n_clusters = len(after.centers)
     sample = sample_of(problem, MOST_ROWS, seed)
-    n_rows = sample.n_samples
+    n_rows = int((sample.weights > 0).sum())
     is_enough = n_rows >= N_FOLDS and n_rows - -(-n_rows // N_FOLDS) >= n_clusters
     # A smaller sample has smaller groups, so fewer people join them.
     share = float(sample.people.sum() / problem.people.sum())
     estimator = _estimator(n_clusters, method, utility, share * pooling)
-    if estimator is None or not is_enough:
+    if estimator is None or not is_enough or problem.n_groups == 1:
         return None
     found = held_out(
         estimator, sample.X, sample.groups, cv=N_FOLDS, n_repeats=1,

@@ -77,7 +77,7 @@ def pooling_sentence(outcome: Outcome) -> list[str]:
         return ["Groups are pooled without limit: everyone counts alike."]
     return [
         "Groups are pooled, so that chance decides less: each counts as if "
-        f"{strength:,.0f} people, drawn from everyone, had joined it."
+        f"{strength:,.6g} people, drawn from everyone, had joined it."
     ]
 
 

@@ -83,7 +83,7 @@ def intervals_of(
     noise *= np.sqrt(1 + 1 / n_refits)
     ends = (1 - confidence) / 2, (1 + confidence) / 2
     gains = gain_of(drawn.longer) + noise * gain_of(by_refit).std(ddof=1)
-    low, high = np.quantile(gains, ends).tolist()
+    low, high = np.minimum(np.quantile(gains, ends), 100.0).tolist()
     spread = by_refit[0].std(axis=0, ddof=1)
     costs = np.quantile(drawn.costs + noise[:, None] * spread, ends, axis=0).T
     costs[_row_counts(people) < FEW_ROWS] = np.nan

@@ -19,6 +19,9 @@ from rawlsian.metrics.audit import check_confidence
 from rawlsian.metrics.gain import gain_of, intervals_of
 from rawlsian.metrics.refits import People, Refit, one_thread
 
+# A cost up to this, relative to the largest squared norm of a row, is rounding.
+ROUNDING = 1e-24
+
 COLUMNS = ("in_sample", "kmeans_in_sample", "held_out", "kmeans_held_out")
 
 
@@ -289,8 +292,10 @@ def _costs(
     with one_thread():
         refit = Refit(estimator, people, rows, seed)
         centers = refit.kmeans(rows, seed)
-        with_kmeans = nearest(np.ascontiguousarray(refit.seen(everyone)), centers)[1]
-        return np.stack([refit.costs(everyone), with_kmeans])
+        seen = np.ascontiguousarray(refit.seen(everyone))
+        costs = np.stack([refit.costs(everyone), nearest(seen, centers)[1]])
+    costs[costs <= ROUNDING * (seen**2).sum(axis=1).max()] = 0.0
+    return costs
 
 
 class _CrossValidated(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.base import clone
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import get_routing_for_object
@@ -170,7 +172,10 @@ class Refit:
     def kmeans(self, rows: NDArray[np.intp], seed: int) -> NDArray[np.float64]:
         """Return the centers of k-means, fitted on the same rows."""
         kmeans = KMeans(self.n_clusters, n_init=KMEANS_STARTS, random_state=seed)
-        kmeans.fit(self.seen(rows), sample_weight=self.weights)
+        with warnings.catch_warnings():
+            # There may be fewer distinct rows than clusters; that does no harm.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            kmeans.fit(self.seen(rows), sample_weight=self.weights)
         centers: NDArray[np.float64] = kmeans.cluster_centers_
         return centers
 
