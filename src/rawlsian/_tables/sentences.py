@@ -25,6 +25,8 @@ WEAK_START = (
     " Everyone together gains, too, so these k-means clusters were not the best, and "
     "part of the gain is due to that: try another --seed."
 )
+# Larger numbers of people are shown with an exponent.
+MOST_DIGITS = 1e12
 # A gain that four digits show.
 NOTEWORTHY = 1e-4
 # Which center counts in a fit.
@@ -75,9 +77,10 @@ def pooling_sentence(outcome: Outcome) -> list[str]:
         return []
     if np.isinf(strength):
         return ["Groups are pooled without limit: everyone counts alike."]
+    people = f"{strength:,.0f}" if strength < MOST_DIGITS else f"{strength:.3g}"
     return [
         "Groups are pooled, so that chance decides less: each counts as if "
-        f"{strength:,.6g} people, drawn from everyone, had joined it."
+        f"{people} people, drawn from everyone, had joined it."
     ]
 
 
