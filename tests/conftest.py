@@ -34,10 +34,11 @@ collect_ignore = ["support"]
 # process of two waits for the other at the end. run.py has the doctest of run_study.
 LONGEST = (
     "test_dask.py", "test_study.py", "test_tables_cli.py", "test_parts_cli.py",
-    "test_kmeans.py", "test_traverse.py", "test_browser.py", "test_large.py",
+    "test_docs.py", "test_pooling.py", "test_kmeans.py", "test_traverse.py",
+    "test_nearest.py", "test_browser.py", "test_large.py", "test_held_out.py",
     "test_page.py", "test_bounds.py", "test_operators.py", "test_package.py",
     "test_blocks.py", "test_assignment.py", "test_many_moves.py", "run.py",
-    "test_docs.py", "test_gap.py", "test_table_api.py", "test_postprocessor.py",
+    "test_gap.py", "test_table_api.py", "test_choosing_k.py", "test_postprocessor.py",
 )  # fmt: skip
 
 # All test modules and what they import are some hundred thousand objects, which last:

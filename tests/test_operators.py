@@ -54,7 +54,7 @@ def everything(blocks):
 
 
 @pytest.mark.parametrize("name", OPERATORS)
-@settings(max_examples=140)
+@settings(max_examples=100)
 @given(case=cases(utilities=UTILITIES, poolings=POOLINGS, rows=NICE, n=(2, 9)))
 def test_the_reference_selects_the_same_operation(name, case):
     expected = case.reference.select(
@@ -79,7 +79,7 @@ TIED["R2-exhaustive"] = R2Exhaustive()
 
 
 @pytest.mark.parametrize("name", OPERATORS)
-@settings(max_examples=140)
+@settings(max_examples=100)
 @given(case=cases(utilities=UTILITIES, poolings=POOLINGS, rows=UGLY, n=(2, 8)))
 def test_with_ties_the_selected_operation_ranks_as_high_as_any(name, case):
     assignment, reference = case.assignment, case.reference
@@ -111,7 +111,7 @@ def test_of_equal_rows_the_first_is_moved():
 
 
 @pytest.mark.parametrize("name", OPERATORS)
-@settings(max_examples=140)
+@settings(max_examples=100)
 @given(case=cases(utilities=UTILITIES, poolings=POOLINGS))
 def test_proposals_say_where_they_lead(name, case):
     for moves, utilities in everything(
@@ -123,7 +123,7 @@ def test_proposals_say_where_they_lead(name, case):
         assert utilities == pytest.approx(case.reference.pooled(expected), abs=1e-9)
 
 
-@settings(max_examples=140)
+@settings(max_examples=100)
 @given(
     case=cases(utilities=UTILITIES, poolings=POOLINGS, rows=NICE),
     p=st.sampled_from([0.05, 0.3, 1.0]),
@@ -137,7 +137,7 @@ def test_r2_proposes_every_admitted_pair_of_good_moves(case, p):
 
 
 @pytest.mark.parametrize("operator", [R1(keep_all=True), R2Exhaustive(keep_all=True)])
-@settings(max_examples=140)
+@settings(max_examples=100)
 @given(case=cases(utilities=UTILITIES, poolings=POOLINGS, rows=NICE))
 def test_all_admitted_operations_are_proposed_on_request(operator, case):
     name = "R1" if isinstance(operator, R1) else "R2-exhaustive"
