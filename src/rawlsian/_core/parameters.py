@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -22,6 +22,16 @@ def random_state_of(seed: Seed) -> np.random.RandomState:
         seed = int(seed.integers(2**32))
     state: np.random.RandomState = check_random_state(seed)
     return state
+
+
+def seed_where_unset(estimator: Any, seed: Seed) -> None:
+    """Seed an estimator and its nested estimators, if they have no seed."""
+    unset = {
+        name: seed
+        for name, value in estimator.get_params(deep=True).items()
+        if name.split("__")[-1] == "random_state" and value is None
+    }
+    estimator.set_params(**unset)
 
 
 def check_count(value: object, name: str, least: int = 1) -> None:

@@ -27,6 +27,7 @@ from rawlsian._core.parameters import (
     check_max_iter,
     check_pooling,
     random_state_of,
+    seed_where_unset,
 )
 from rawlsian._core.problem import MaxDistance, Problem, Utility
 from rawlsian._engines.engine import Engine
@@ -386,7 +387,7 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
             return self.estimator
         estimator = clone(unfitted)
         if self.random_state is not None:
-            _seed(estimator, self.random_state)
+            seed_where_unset(estimator, self.random_state)
         params = self._fit_params(
             estimator, rows.sensitive_features, rows.sample_weight
         )
@@ -416,13 +417,3 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
                 "weights; fit it yourself and pass it with prefit=True."
             )
         return params
-
-
-def _seed(estimator: Any, random_state: Seed) -> None:
-    """Seed the estimator and its nested estimators, if they have no seed."""
-    unset = {
-        name: random_state
-        for name, value in estimator.get_params(deep=True).items()
-        if name.split("__")[-1] == "random_state" and value is None
-    }
-    estimator.set_params(**unset)

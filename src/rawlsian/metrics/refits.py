@@ -20,6 +20,7 @@ from sklearn.utils.validation import _num_samples, has_fit_parameter
 from threadpoolctl import threadpool_limits
 
 from rawlsian._core.checks import check_examples, check_weights
+from rawlsian._core.parameters import seed_where_unset
 from rawlsian._rows.groups import encode_groups, keep_types
 
 KMEANS_STARTS = 10
@@ -132,7 +133,8 @@ class Refit:
         self, estimator: Any, people: People, rows: NDArray[np.intp], seed: int
     ) -> None:
         self.people = people
-        self.fitted = _seeded(clone(estimator), seed)
+        self.fitted = clone(estimator)
+        seed_where_unset(self.fitted, seed)
         self.weights = people.weights[rows]
         params = _accepted(self.fitted, people.fit_params(rows))
         self.fitted.fit(people.rows(rows), **params)
@@ -210,16 +212,6 @@ def _means(
     np.add.at(sums, labels, X * weights[:, None])
     means: NDArray[np.float64] = sums / np.bincount(labels, weights)[:, None]
     return means
-
-
-def _seeded(estimator: Any, seed: int) -> Any:
-    """Seed an estimator and its nested estimators, if they have no seed."""
-    unset = {
-        name: seed
-        for name, value in estimator.get_params(deep=True).items()
-        if name.split("__")[-1] == "random_state" and value is None
-    }
-    return estimator.set_params(**unset)
 
 
 def _accepted(estimator: Any, given: dict[str, Any]) -> dict[str, Any]:
