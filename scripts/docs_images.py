@@ -14,7 +14,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 DOCS = Path(__file__).parent.parent / "docs"
-WIDTH, HEIGHT = 1000, 1440
+WIDTH, HEIGHT = 1200, 1400
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FIT = "fit people.csv --sensitive sex --drop segment --clusters 5 --report page.html"
 

@@ -305,8 +305,7 @@ def sampled() -> None:
 def audited(name: str, found: Any) -> None:
     """Record an audit."""
     keep(name, found.sizes, found.utilities, found.overall, found.gap, found.intervals,
-         found.ratio, found.cluster_sizes, found.cluster_utilities,
-         found.shortfalls())  # fmt: skip
+         found.cluster_sizes, found.cluster_utilities, found.shortfalls())  # fmt: skip
 
 
 def measures() -> None:
@@ -451,7 +450,7 @@ def parts() -> None:
     ):
         for method in methods:
             out = f"out-{engine}-{method}"
-            served = () if method.startswith("kmeans") else ("--utility", "assigned")
+            served = () if method.startswith("kmeans") else ("--served-by", "members")
             command(f"parts {engine} {method}", "fit", "parts", "--sensitive", "sex",
                     "--clusters", "3", "--method", method, "--engine", engine,
                     "--out", out, *served)  # fmt: skip

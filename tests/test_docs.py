@@ -1,32 +1,44 @@
 """Output shown in the pages; ``python tests/test_docs.py`` renews it.
 
 The commands of a page's ``console`` blocks run in one folder, and their output must be
-the text below them. Commands in ``sh`` blocks must only parse.
+the text below them. Commands in ``sh`` blocks must only parse. In the pages CHECKED,
+figures with a decimal point outside blocks must be in such output, and equations hold.
 """
 
 from __future__ import annotations
 
+import csv
+import importlib.util
 import os
 import re
 import shlex
 import shutil
+import subprocess
 import tempfile
 from inspect import ismodule
 from pathlib import Path
 
-import numpy as np
 import pytest
+from sklearn.datasets import load_diabetes
 from typer.main import get_command
 from typer.testing import CliRunner
 
 import rawlsian
-from rawlsian._tables import analysis, memory
+from rawlsian._tables import fit_parts, fitting
 from rawlsian.cli import app
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-PAGES = ["README.md", *sorted(f"docs/{page.name}" for page in DOCS.glob("*.md"))]
+PAGES = [
+    "README.md",
+    *sorted(str(page.relative_to(ROOT)) for page in DOCS.glob("*.md")),
+    *sorted(str(page.relative_to(ROOT)) for page in DOCS.glob("cases/*.md")),
+]
+CHECKED = ["docs/start.md", "docs/index.md", "docs/cases/credit.md",
+           "docs/cases/patients.md"]  # fmt: skip
 BLOCK = re.compile(r"^```(console|sh)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FIGURE = re.compile(r"\d+\.\d+")
+NAMES = {"3.11", "4.0", "10.24432"}  # Python, a licence, a DOI
 WIDTH = {"COLUMNS": "80"}
 
 
@@ -38,11 +50,25 @@ def parts_of(block):
 
 
 def printed(command):
-    """Run a command; return its output in 80 columns, and errors if there are any."""
+    """Run a command; return its output in 80 columns, and errors if there are any.
+
+    The output may be piped to ``sed``, to show a part of it.
+    """
+    command, _, shown = command.partition(" | ")
     arguments = shlex.split(command)[1:]
     done = CliRunner().invoke(app, arguments, env=WIDTH, prog_name="rawlsian")
     lines = (done.stdout + done.stderr.strip()).splitlines()
-    return "".join(f"{line.rstrip()}\n" for line in lines)
+    text = "".join(f"{line.rstrip()}\n" for line in lines)
+    return piped(text, shown) if shown else text
+
+
+def piped(text, command):
+    name, *arguments = shlex.split(command)
+    assert name == "sed"
+    done = subprocess.run(
+        ["sed", *arguments], input=text, capture_output=True, text=True, check=True
+    )
+    return done.stdout
 
 
 def put_tables(folder):
@@ -50,6 +76,8 @@ def put_tables(folder):
     (Path(folder) / "docs").mkdir()
     for place in ("people.csv", "docs/people.csv"):
         shutil.copy(DOCS / "people.csv", Path(folder) / place)
+    for table in (DOCS / "cases").glob("*.csv"):
+        shutil.copy(table, folder)
 
 
 def blocks(page, language):
@@ -58,31 +86,28 @@ def blocks(page, language):
 
 
 @pytest.fixture(scope="module", autouse=True)
-def known_walks():
-    """Work once on the same rows: most pages show the same fit in another way."""
+def known_advice():
+    """Search once among the same people: most pages show the same fit."""
+    original = fitting.checked_advice
+    assert fit_parts.checked_advice is original  # imported before it is replaced
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(analysis, "_walked", remembered(analysis._walked))
-        patch.setattr(memory, "choose_pooling", remembered(memory.choose_pooling))
-        patch.setattr(memory, "expect", remembered(memory.expect))
+        patch.setattr(fitting, "checked_advice", remembered(original))
         yield
 
 
-def remembered(function):
-    """Return the function, which gives the same result for the same problem again."""
-    results = {}
+def remembered(checked_advice):
+    """Return the function, which gives the same advice for the same people again."""
+    known = {}
 
-    def known(problem, *arguments):
-        parts = [problem.X, problem.groups]
-        parts += [getattr(each, "labels", each) for each in arguments]
-        key = tuple(
-            each.tobytes() if isinstance(each, np.ndarray) else repr(each)
-            for each in parts if not callable(each)
-        )  # fmt: skip
-        if key not in results:
-            results[key] = function(problem, *arguments)
-        return results[key]
+    def advice(population, wishes, *others):
+        problem, start = population.problem, population.start
+        arrays = (problem.X, problem.groups, *([] if start is None else [start]))
+        key = (*(each.tobytes() for each in arrays), population.min_group, wishes)
+        if key not in known:
+            known[key] = checked_advice(population, wishes, *others)
+        return known[key]
 
-    return known
+    return advice
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "console")])
@@ -134,17 +159,49 @@ def test_every_public_name_is_on_the_page_of_the_api():
     assert sorted(listed) == sorted(public)
 
 
-def test_figures_of_the_choice_are_those_that_the_start_shows():
-    rows = re.findall(r"^\|.*\d\.\d{4}.*", (DOCS / "choosing.md").read_text(), re.M)
-    shown = (DOCS / "start.md").read_text()
+@pytest.mark.parametrize("page", [*CHECKED, "docs/choosing.md"])
+def test_figures_in_sentences_are_those_that_commands_print(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    if page == "docs/choosing.md":  # further down are figures of benchmarks
+        text = text[: text.index("## Limits on the change")]
+    shown = "".join(blocks(page, "console") + blocks("docs/start.md", "console"))
+    sentences = re.sub(r"^```.*?^```$|`[^`]*`|\([^)]*\)", "", text, flags=re.M | re.S)
 
-    assert len(rows) == 5
-    assert "[6.9618, 6.9618]" in (DOCS / "choosing.md").read_text()  # without pooling
-    for row in rows[:-1]:
-        women, men, everyone = re.findall(r"\d\.\d{4}", row)
-        assert re.search(f"{everyone}.*{women}.*{men}", shown) or (
-            re.search(f"Female .*{women}", shown) and re.search(f"Male .*{men}", shown)
-        )
+    figures = set(FIGURE.findall(sentences)) - NAMES
+
+    assert figures <= set(FIGURE.findall(shown))
+
+
+@pytest.mark.parametrize("page", ["docs/choosing.md", "docs/cases/credit.md"])
+def test_equations_hold(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    shown = "".join(blocks(page, "console"))
+    equations = re.findall(r"`(\d[\d.]*) ([-x]) (\d[\d.]*) = (\d[\d.]*)`", text)
+
+    assert equations
+    for left, operator, right, result in equations:
+        first, second = float(left), float(right)
+        exact = first - second if operator == "-" else first * second
+        assert abs(exact - float(result)) < 0.006, (left, right)
+        assert {left, right} - {"0.95"} <= set(FIGURE.findall(shown))
+
+
+def test_tables_of_the_cases_are_those_that_the_script_writes():
+    place = ROOT / "scripts" / "make_cases.py"
+    spec = importlib.util.spec_from_file_location("make_cases", place)
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    patients, credit = (
+        list(csv.reader((DOCS / "cases" / name).read_text().splitlines()))
+        for name in ("patients.csv", "credit.csv")
+    )
+
+    found = load_diabetes(scaled=False)
+
+    assert patients == [found.feature_names, *script.patient_rows(found.data)]
+    assert credit[0] == list(script.CREDIT)
+    for j, levels in enumerate(script.CREDIT.values()):
+        assert levels is None or {row[j] for row in credit[1:]} == {*levels.values()}
 
 
 def renew(page, folder):

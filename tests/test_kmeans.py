@@ -485,6 +485,15 @@ def test_more_clusters_than_different_rows_leaves_nothing_to_pay():
 # --- Mean centers ---
 
 
+@pytest.fixture(scope="module")
+def golden_means(golden):
+    """Return the fit of the golden sample with mean centers."""
+    fitted = RawlsianKMeans(
+        5, centers="mean", max_distance=8.0, random_state=0, pooling=0
+    )
+    return fitted.fit(golden.X, sensitive_features=golden.sex)
+
+
 @pytest.mark.parametrize(("k", "n_groups"), [(2, 2), (3, 2), (2, 3)])
 def test_on_small_data_mean_centers_find_what_brute_force_does(k, n_groups):
     n_found = 0
@@ -504,12 +513,8 @@ def test_on_small_data_mean_centers_find_what_brute_force_does(k, n_groups):
     assert n_found >= 9  # benchmarks/bench_rawls.py: 98 to 100 % of 200
 
 
-def test_what_it_stores_with_mean_centers_belongs_together(golden):
-    fitted = RawlsianKMeans(
-        5, centers="mean", max_distance=8.0, random_state=0, pooling=0
-    )
-    fitted.fit(golden.X, sensitive_features=golden.sex)
-
+def test_what_it_stores_with_mean_centers_belongs_together(golden, golden_means):
+    fitted = golden_means
     expected = group_utilities(golden.X, fitted.labels_, golden.sex, max_distance=8.0)
     np.testing.assert_allclose(fitted.group_utilities_, expected, rtol=1e-12)
     np.testing.assert_allclose(fitted.group_costs_, 8.0 - expected, rtol=1e-9)
@@ -521,11 +526,8 @@ def test_what_it_stores_with_mean_centers_belongs_together(golden):
     assert not hasattr(fitted, "group_weights_")
 
 
-def test_with_mean_centers_nothing_that_rawls_tries_helps_further(golden):
-    fitted = RawlsianKMeans(5, centers="mean", random_state=0, pooling=0)
-    fitted.fit(golden.X, sensitive_features=golden.sex)
-
-    walk = traverse(golden.X, fitted.labels_, golden.sex, operator="rawls")
+def test_with_mean_centers_nothing_that_rawls_tries_helps_further(golden, golden_means):
+    walk = traverse(golden.X, golden_means.labels_, golden.sex, operator="rawls")
 
     assert walk.n_iter == 0
 
@@ -578,27 +580,20 @@ def test_the_number_of_threads_does_not_change_mean_centers(monkeypatch):
         np.testing.assert_array_equal(one, other)
 
 
-def test_mean_centers_end_higher_than_r1_from_k_means(golden):
+def test_mean_centers_end_higher_than_r1_from_k_means(golden, golden_means):
     labels = KMeans(5, n_init=10, random_state=0).fit(golden.X).labels_
     walked = traverse(golden.X, labels, golden.sex, max_distance=8.0)
 
-    fitted = RawlsianKMeans(
-        5, centers="mean", max_distance=8.0, random_state=0, pooling=0
-    )
-    fitted.fit(golden.X, sensitive_features=golden.sex)
-
-    assert fitted.group_utilities_.min() > walked.utilities[-1].min()
+    assert golden_means.group_utilities_.min() > walked.utilities[-1].min()
 
 
-def test_free_centers_serve_the_worst_off_group_no_worse_than_means(golden):
-    lowest = [
-        RawlsianKMeans(5, centers=centers, max_distance=8.0, random_state=0, pooling=0)
-        .fit(golden.X, sensitive_features=golden.sex)
-        .group_utilities_.min()
-        for centers in ("free", "mean")
-    ]
+def test_free_centers_serve_the_worst_off_group_no_worse_than_means(
+    golden, golden_means
+):
+    free = RawlsianKMeans(5, max_distance=8.0, random_state=0, pooling=0)
+    free.fit(golden.X, sensitive_features=golden.sex)
 
-    assert lowest[0] > lowest[1]
+    assert free.group_utilities_.min() > golden_means.group_utilities_.min()
 
 
 def test_mean_centers_take_weights():

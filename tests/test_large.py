@@ -19,6 +19,7 @@ from rawlsian import (
     open_blocks,
     traverse,
 )
+from rawlsian._engines.engine import IntervalSettings
 from rawlsian._engines.opening import open_rows
 from rawlsian._outofcore.problem import OutOfCoreProblem
 from rawlsian._outofcore.sample import draw_sample
@@ -78,7 +79,7 @@ def test_a_fit_tells_what_its_labels_and_centers_mean(centers):
 
 
 def test_means_in_blocks_serve_the_worst_off_nearly_as_well_as_in_memory():
-    X, groups = people(1200)
+    X, groups = people(600)
     options = {"centers": "mean", "n_init": 8, "n_crossings": 16, "random_state": 0}
     memory = RawlsianKMeans(3, **options, pooling=0).fit(X, sensitive_features=groups)
     blocks = RawlsianKMeans(3, **options, pooling=0)
@@ -370,7 +371,7 @@ def test_cells_and_intervals_of_blocks_are_those_of_memory():
 def test_an_audit_out_of_core_makes_three_passes(utility):
     X, groups = people(300)
     engine = open_rows(open_blocks(X)).with_groups(groups, utility=utility)
-    engine.audit(np.arange(300) % 3, 0, 0.95, None)
+    engine.audit(np.arange(300) % 3, IntervalSettings(0, 0.95, 30, None))
     assert engine.n_passes == 3
 
 

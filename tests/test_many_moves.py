@@ -30,7 +30,8 @@ def the_proposal(operator, assignment):
     return block.moves(0), block.utilities[0]
 
 
-def start_of(golden):
+@pytest.fixture(scope="module")
+def start(golden):
     """Return a k-means clustering of the golden sample with women as the LAG."""
     restarts = kmeans_restarts(
         golden.X, 5, n_runs=300, sensitive_features=golden.sex, random_state=0
@@ -137,11 +138,9 @@ def test_batch_ends_only_where_r1_would(case):
     assert further.n_iter == 0
 
 
-def test_batch_takes_fewer_steps_than_r1_and_ends_as_high(golden):
-    labels = start_of(golden)
-
+def test_batch_takes_fewer_steps_than_r1_and_ends_as_high(golden, start):
     one, many = (
-        traverse(golden.X, labels, golden.sex, operator=operator)
+        traverse(golden.X, start, golden.sex, operator=operator)
         for operator in ("R1", "batch")
     )
 
@@ -281,11 +280,9 @@ def test_relocating_moves_no_more_examples_than_it_must():
     assert len(walk.operations[0].examples) <= 30 + 5
 
 
-def test_the_same_assignment_gives_the_same_relocations(golden):
-    labels = start_of(golden)
-
+def test_the_same_assignment_gives_the_same_relocations(golden, start):
     one, other = (
-        traverse(golden.X, labels, golden.sex, operator="relocate", max_iter=2)
+        traverse(golden.X, start, golden.sex, operator="relocate", max_iter=2)
         for _ in range(2)
     )
 
@@ -376,11 +373,9 @@ def test_rawls_leaves_nothing_that_its_parts_would_do(case):
         assert further.n_iter == 0
 
 
-def test_on_adult_rawls_ends_far_above_r1_and_r2(golden):
-    labels = start_of(golden)
-
+def test_on_adult_rawls_ends_far_above_r1_and_r2(golden, start):
     ends = {
-        operator: traverse(golden.X, labels, golden.sex, operator=operator)
+        operator: traverse(golden.X, start, golden.sex, operator=operator)
         .utilities[-1]
         .min()
         for operator in ("R1", "R2", "rawls")
@@ -400,22 +395,18 @@ def test_on_many_rows_rawls_does_without_pairs(monkeypatch):
     assert np.array_equal(few.labels, expected.labels)
 
 
-def test_a_batch_gains_at_least_what_it_must(golden):
-    labels = start_of(golden)
-
-    walk = traverse(golden.X, labels, golden.sex, operator=Batch(1e-3), max_distance=0)
+def test_a_batch_gains_at_least_what_it_must(golden, start):
+    walk = traverse(golden.X, start, golden.sex, operator=Batch(1e-3), max_distance=0)
 
     lowest = walk.utilities.min(axis=1)
     assert walk.n_iter > 0
     assert (np.diff(lowest) > -1e-3 * lowest[:-1]).all()
 
 
-def test_relocating_with_a_least_gain_costs_no_more_than_that(golden):
-    labels = start_of(golden)
-
+def test_relocating_with_a_least_gain_costs_no_more_than_that(golden, start):
     ends = [
         traverse(
-            golden.X, labels, golden.sex, operator=Relocate(least_gain=least_gain),
+            golden.X, start, golden.sex, operator=Relocate(least_gain=least_gain),
             max_distance=0,
         ).utilities[-1].min()
         for least_gain in (0.0, 1e-6)

@@ -55,7 +55,7 @@ def near_kmeans(seed, n, k, n_groups, weights):
     return case._replace(labels=labels)
 
 
-@settings(max_examples=300)
+@settings(max_examples=200)
 @given(case=cases(utilities=("nearest",), n=(2, 12), k=(1, 5)))
 def test_no_single_move_differs_from_recomputing_everything(case):
     assignment, reference = case.assignment, centered(case)

@@ -16,14 +16,29 @@ from hypothesis import given, strategies as st
 from rawlsian import traverse
 from rawlsian.report import (
     Attribute,
+    GroupFit,
     Way,
     labels as _labels,
     page_html,
     trajectory_way,
 )
+from rawlsian.report.answer import answer_data, fits_data
 from rawlsian.report.charts import page_charts
 from rawlsian.report.data import page_data
-from support.pages import make_page, make_way
+from rawlsian.report.looks import look, luminance
+from rawlsian.report.naming import cluster_names
+from rawlsian.report.people_map import map_data, project, sample_rows
+from rawlsian.report.shown import clusterings_of, group_fits, shown_data
+from rawlsian.report.write import page_contents
+from support.pages import (
+    make_audit_page,
+    make_fit_page,
+    make_fits,
+    make_option,
+    make_page,
+    make_shown,
+    make_way,
+)
 
 HOSTILE = "<script>window.hacked = 1</script>"
 
@@ -96,33 +111,52 @@ def test_moves_are_those_of_a_loop_over_rows(page):
             assert points["moved"][p] == sum(n for (a, b), n in flows.items() if a != b)
 
 
-def distinctive(page, labels, k):
-    """Return the distances of a cluster's attributes from everyone, largest first."""
-    members = page.X[labels == k]
-    if len(members) == 0:
-        return []
-    scores = []
-    for column, inside in zip(page.X.T, members.T, strict=True):
-        if len(set(column)) > 1:
-            scores.append(abs(inside.mean() - column.mean()) / column.std())
-    return sorted((score for score in scores if score > 1e-6), reverse=True)[:6]
+@given(pages())
+def test_bars_start_at_everyone_and_end_at_the_cluster(page):
+    shown = clusterings_of(page)
+    for each, data in zip(shown, shown_data(page, shown), strict=True):
+        for k, bars in data["portraits"].items():
+            members = page.X[each.labels == k]
+            for j, value, start, end in bars:
+                _, level, lowest, spread = page.attributes[j]
+                mean, usual = members[:, j].mean(), page.X[:, j].mean()
+                if level:
+                    expected = 100 * mean / spread
+                    assert (start, end) == pytest.approx(
+                        (100 * usual / spread, expected), abs=0.051
+                    )
+                else:
+                    expected = lowest + spread * mean
+                    difference = (mean - usual) / page.X[:, j].std()
+                    assert start == 50
+                    assert end == pytest.approx(
+                        np.clip(50 + 25 * difference, 0, 100), abs=0.051
+                    )
+                assert value == pytest.approx(expected, rel=1e-5, abs=1e-5)
 
 
 @given(pages())
-def test_cards_tell_the_attributes_farthest_from_everyone(page):
-    everyone, deviation = page.X.mean(axis=0), page.X.std(axis=0)
-    for way, points in zip(page.ways, page_data(page)["ways"], strict=True):
-        for p, labels in enumerate(way.labels):
-            for k, likes in enumerate(points["likes"][p]):
-                # Ties come in any order, so compare distances.
-                means = page.X[labels == k].mean(axis=0) if likes else everyone
-                scores = [abs(means - everyone)[j] / deviation[j] for j, _ in likes]
-                np.testing.assert_allclose(scores, distinctive(page, labels, k))
-                for j, value in likes:
-                    _, level, lowest, spread = page.attributes[j]
-                    share = 100 * means[j] / spread if level else 0
-                    expected = share if level else lowest + spread * means[j]
-                    assert value == pytest.approx(expected, rel=1e-5, abs=1e-5)
+def test_the_first_bar_is_the_attribute_farthest_from_everyone(page):
+    shown = clusterings_of(page)
+    varying = page.X.min(axis=0) < page.X.max(axis=0)
+    for each, data in zip(shown, shown_data(page, shown), strict=True):
+        for k, bars in data["portraits"].items():
+            difference = np.abs(page.X[each.labels == k].mean(axis=0) - page.X.mean(0))
+            score = difference[varying] / page.X[:, varying].std(axis=0)
+            if not bars:
+                assert score.max(initial=0) <= 1e-6
+            else:
+                first = difference[bars[0][0]] / page.X[:, bars[0][0]].std()
+                assert first == pytest.approx(score.max())
+
+
+@given(pages())
+def test_the_composition_counts_the_rows_of_each_clustering(page):
+    shown = clusterings_of(page)
+    for each, data in zip(shown, shown_data(page, shown), strict=True):
+        counts = np.zeros((len(page.cluster_names), len(page.groups)), int)
+        np.add.at(counts, (each.labels, page.group_codes), 1)
+        assert data["counts"] == counts.tolist()
 
 
 def test_everyone_is_told_in_the_users_units():
@@ -140,7 +174,7 @@ def test_everyone_is_told_in_the_users_units():
 
 @given(pages())
 def test_labels_come_back_exactly(page):
-    data = page_data(page)
+    data = _labels.pack_rows(page, page.ways[0].labels[-1])
 
     for place, way in enumerate(page.ways):
         got = labels_in(data, place, len(way.labels))
@@ -158,7 +192,7 @@ def test_labels_of_many_clusters_come_back_exactly():
         cluster_names=tuple(map(str, range(300))), row_names=None,
     )  # fmt: skip
 
-    data = page_data(page)
+    data = page_contents(page)
 
     np.testing.assert_array_equal(labels_in(data, 0, 2), labels)
     # Only the largest flows are listed, and people who stayed are not.
@@ -171,7 +205,7 @@ def test_rows_without_names_are_numbered_as_in_the_table():
 
     page = make_page(row_names=None, row_numbers=numbers)
 
-    rows = page_data(page)["rows"]
+    rows = page_contents(page)["rows"]
     assert rows["names"] is None
     np.testing.assert_array_equal(
         np.cumsum(json.loads(unpack(rows["numbers"]))), numbers
@@ -179,15 +213,15 @@ def test_rows_without_names_are_numbered_as_in_the_table():
 
 
 def test_what_is_too_large_is_left_out_names_first(monkeypatch):
-    whole = page_data(make_page())
+    whole = page_contents(make_page())
     labels = [len(packed) for packed in whole["labels"]]
 
     monkeypatch.setattr(_labels, "LIMIT", sum(labels))
-    nameless = page_data(make_page())
+    nameless = page_contents(make_page())
     monkeypatch.setattr(_labels, "LIMIT", labels[0])
-    shorter = page_data(make_page())
+    shorter = page_contents(make_page())
     monkeypatch.setattr(_labels, "LIMIT", labels[0] - 1)
-    bare = page_data(make_page())
+    bare = page_contents(make_page())
 
     assert whole["leftOut"] == []
     assert nameless["rows"]["names"] is None
@@ -197,6 +231,41 @@ def test_what_is_too_large_is_left_out_names_first(monkeypatch):
     assert "the labels of “The trade-off”" in shorter["leftOut"][0]
     assert "rawlsian fit --frontier FILE" in shorter["leftOut"][0]
     assert bare["labels"] == [None, None]
+
+
+def test_the_labels_shown_are_those_of_a_way_or_carried_by_themselves():
+    page = make_page()
+    end, other = page.ways[1].labels[-1], 2 - page.ways[0].labels[-1]
+
+    at_end, own = (_labels.pack_rows(page, labels) for labels in (end, other))
+
+    assert (at_end["shownAt"], at_end["shownLabels"]) == ((1, 3), None)
+    assert own["shownAt"] is None
+    found = np.frombuffer(unpack(own["shownLabels"]), "u1")
+    np.testing.assert_array_equal(found, other)
+
+
+def test_labels_shown_are_carried_when_their_way_is_too_large(monkeypatch):
+    page = make_page()
+    labels = page.ways[0].labels[-1]
+    whole = _labels.pack_rows(page, labels)
+
+    monkeypatch.setattr(_labels, "LIMIT", len(whole["labels"][0]) - 1)
+    small = _labels.pack_rows(page, labels)
+
+    assert small["labels"] == [None, None]
+    assert small["shownAt"] is None
+    found = np.frombuffer(unpack(small["shownLabels"]), "u1")
+    np.testing.assert_array_equal(found, labels)
+
+
+def test_an_audit_says_so_if_it_does_not_carry_the_labels(monkeypatch):
+    monkeypatch.setattr(_labels, "LIMIT", 10)
+
+    data = page_contents(make_audit_page())
+
+    assert (data["shownAt"], data["shownLabels"]) == (None, None)
+    assert data["leftOut"] == ["To stay small, this page does not carry the labels."]
 
 
 def test_names_cannot_end_the_script_that_they_are_in():
@@ -231,7 +300,7 @@ def test_fields_of_figures_have_names_of_ours():
     charts = page_charts(make_page(groups=("a.b", "c[0]")))
 
     used = set()
-    for spec in [charts["space"][0]["spec"], charts["along"], charts["groups"]]:
+    for spec in [charts["space"][0]["spec"], charts["along"]]:
         used |= set(re.findall(r'"field": "([^"]*)"', json.dumps(spec)))
 
     assert used <= {"x", "y", "o", "p", "g", "u", "v"}
@@ -340,13 +409,19 @@ def test_long_notes_end_with_how_many_more_there_are():
 
 
 def test_the_same_page_is_written_the_same():
-    assert page_html(make_page()) == page_html(make_page())
+    assert page_html(make_fit_page(5)) == page_html(make_fit_page(5))
 
 
 def test_a_page_of_thirty_thousand_rows_stays_below_three_megabytes():
     page = make_page(n_rows=30_000, n_clusters=8, n_points=(60, 21))
 
     assert len(page_html(page).encode()) < 3e6
+
+
+def test_an_audit_page_of_a_thousand_rows_stays_below_150_kilobytes():
+    page = make_page(n_rows=1000, kind="one", n_points=(1,), n_clusters=8)
+
+    assert len(page_html(page).encode()) < 150e3
 
 
 def test_however_many_labels_there_are_the_page_stays_below_five_megabytes():
@@ -372,6 +447,322 @@ def test_without_altair_the_error_says_how_to_get_it(monkeypatch):
 
     with pytest.raises(ImportError, match=r"pip install 'rawlsian\[report\]'"):
         page_html(make_page())
+
+
+# --- The chart of all groups, and the options ---
+
+
+def test_groups_are_in_order_of_distance_and_small_ones_last():
+    fits = [GroupFit(name, 9, level, None, is_small=name > "m")
+            for name, level in [("a", 90.0), ("z", 300.0), ("b", 120.0)]]  # fmt: skip
+
+    rows = fits_data(fits)["rows"]
+
+    assert [row["name"] for row in rows] == ["b", "a", "z"]
+
+
+def test_levels_that_round_to_the_same_are_ties_at_the_same_place():
+    fits = [
+        GroupFit("a", 9, 104.21, None, 98.04),
+        GroupFit("b", 9, 120.00, None, 97.96),
+        GroupFit("c", 9, 104.19, None, 91.00),
+    ]
+
+    data = fits_data(fits)
+
+    rows = {row["name"]: row for row in data["rows"]}
+    assert rows["a"]["after"] == rows["b"]["after"] == 98.0
+    assert [rows[name]["isTieAfter"] for name in "abc"] == [True, True, False]
+    assert [rows[name]["isTieBefore"] for name in "abc"] == [True, False, True]
+    assert data["ties"] == [
+        "Before, a and c tie at 104.2.", "After, b and a tie at 98.0.",
+    ]  # fmt: skip
+
+
+def test_many_groups_that_tie_are_counted_and_small_ones_left_out():
+    fits = [GroupFit(name, 9, 100.0, None, is_small=name == "f") for name in "abcdef"]
+
+    data = fits_data(fits)
+
+    assert data["ties"] == ["5 groups tie at 100.0."]
+    assert not data["rows"][-1]["isTieBefore"]
+
+
+@pytest.mark.parametrize("n_groups", [1, 2, 5, 12])
+def test_the_axis_holds_everyone_and_every_interval(n_groups):
+    data = fits_data(make_fits(n_groups))
+
+    ends = [end for row in data["rows"] for end in row["beforeInterval"]]
+    assert data["low"] <= min(*ends, 100) < max(*ends, 100) <= data["high"]
+    assert data["ticks"][0] == data["low"]
+    assert data["ticks"][-1] == pytest.approx(data["high"])
+
+
+def test_a_small_group_does_not_stretch_the_axis_and_has_no_interval():
+    fits = (GroupFit("a", 99, 110.0, (105.0, 115.0)),
+            GroupFit("b", 3, 900.0, (1.0, 2000.0), is_small=True))  # fmt: skip
+
+    data = fits_data(fits)
+
+    assert data["high"] < 200
+    assert data["rows"][1]["beforeInterval"] is None
+
+
+def test_options_list_the_groups_as_the_chart_does():
+    page = make_page(
+        group_fits=make_fits(3)[::-1], options=(make_option("most", 3, -1.0),)
+    )
+
+    (option,) = answer_data(page)["options"]
+
+    names = [group["name"] for group in option["groups"]]
+    assert names == ["group 0", "group 1", "group 2"]
+
+
+def test_group_fits_are_means_of_distances_where_everyone_before_is_100():
+    page = make_page()
+    before, after = clusterings_of(page)
+
+    fits = group_fits(page.groups, page.group_codes, before, after)
+
+    for g, fit in enumerate(fits):
+        own = page.group_codes == g
+        everyone = before.distances.mean()
+        assert fit.people == own.sum()
+        assert fit.before == pytest.approx(
+            100 * before.distances[own].mean() / everyone
+        )
+        assert fit.after == pytest.approx(100 * after.distances[own].mean() / everyone)
+
+
+def test_group_fits_of_one_clustering_have_no_after():
+    page = make_page()
+
+    fits = group_fits(page.groups, page.group_codes, clusterings_of(page)[0])
+
+    assert [fit.after for fit in fits] == [None, None]
+
+
+# --- Clusterings shown ---
+
+
+def test_without_clusterings_the_ends_of_the_first_way_are_shown():
+    page = make_page()
+
+    before, after = clusterings_of(page)
+
+    np.testing.assert_array_equal(before.labels, page.ways[0].labels[0])
+    np.testing.assert_array_equal(after.labels, page.ways[0].labels[-1])
+    utility = page.max_distance - after.distances.mean()
+    assert utility == pytest.approx(page.ways[0].overall[-1])
+
+
+def test_an_audit_shows_one_clustering_and_has_no_slider():
+    data = page_contents(make_audit_page())
+
+    assert [each["name"] for each in data["shown"]] == ["The clusters audited"]
+    assert data["ways"] == []
+    assert data["charts"] is None
+
+
+def test_an_index_of_separation_that_is_not_known_is_left_out():
+    page = make_page()
+
+    data = shown_data(page, clusterings_of(page))
+
+    assert [each["separation"] for each in data] == [None, None]
+
+
+def test_of_many_clusters_the_largest_have_portraits():
+    page = make_page(n_rows=200, n_clusters=40)
+
+    (last,) = shown_data(page, clusterings_of(page)[-1:])
+
+    sizes = np.sum(last["counts"], axis=1)
+    assert len(last["drawn"]) == 30
+    assert sizes[last["drawn"]].min() >= np.sort(sizes)[-30]
+    assert len(last["names"]) == 40
+
+
+# --- Names of clusters ---
+
+NUMBER, AGE = Attribute("gain", None, 0.0, 1.0), Attribute("age", None, 20.0, 50.0)
+STATUS = [Attribute("status", level, 0.0, 1.0) for level in ("Married", "Single")]
+OWNS = [Attribute("owns a car", level, 0.0, 1.0) for level in ("no", "yes")]
+
+
+def names_of(means, everyone, attributes, labels="012345678"):
+    means = np.array(means, float)
+    deviation = np.full(means.shape[1], 0.5)
+    return cluster_names(
+        means, np.array(everyone, float), deviation, attributes, labels[: len(means)]
+    )
+
+
+def test_a_cluster_is_named_after_its_levels_and_numbers():
+    means = [[1.0, 0.0, 0.1, 0.5], [0.0, 1.0, 0.9, 0.5], [0.5, 0.5, 0.5, 0.9]]
+
+    names = names_of(means, [0.5, 0.5, 0.5, 0.5], [*STATUS, AGE, NUMBER])
+
+    assert names == ["Married, younger", "Single, older", "high gain"]
+
+
+def test_a_level_that_says_nothing_by_itself_comes_with_its_column():
+    names = names_of([[0.0, 1.0], [1.0, 0.0]], [0.5, 0.5], OWNS)
+
+    assert names == ["owns a car yes", "owns a car no"]
+
+
+def test_a_level_of_a_minority_is_more_and_one_that_is_gone_is_not():
+    three = [
+        Attribute("work", level, 0.0, 1.0) for level in ("Private", "State", "Own")
+    ]
+
+    names = names_of([[0.6, 0.4, 0.0], [0.0, 0.5, 0.5]], [0.9, 0.05, 0.05], three)
+
+    assert names[0] == "more State"
+    assert names_of([[0.0, 0.4, 0.4]], [0.9, 0.05, 0.05], three) == ["not Private"]
+
+
+def test_clusters_that_nothing_sets_apart_have_their_label():
+    means = [[0.5, 0.5], [np.nan, np.nan], [1.0, 0.0], [1.0, 0.0]]
+
+    names = names_of(means, [0.5, 0.5], STATUS)
+
+    assert names == [f"cluster {k}" for k in range(4)]
+
+
+def test_equal_names_get_another_term():
+    means = [[1.0, 0.0, 0.9, 0.7], [1.0, 0.0, 0.9, 0.3]]
+
+    names = names_of(means, [0.5, 0.5, 0.5, 0.5], [*STATUS, AGE, NUMBER])
+
+    assert names == ["Married, older, high gain", "Married, older, low gain"]
+
+
+@given(pages())
+def test_names_are_short_different_and_always_the_same(page):
+    shown = clusterings_of(page)
+    first, again = (shown_data(page, shown) for _ in range(2))
+
+    for names, others in zip(
+        (each["names"] for each in first), (each["names"] for each in again),
+        strict=True,
+    ):  # fmt: skip
+        assert names == others
+        assert len(set(names)) == len(names)
+        assert all(0 < len(name) <= 40 for name in names)
+
+
+def test_long_levels_are_cut():
+    long = [Attribute("answer", "a" * 90, 0.0, 1.0), Attribute("answer", "b", 0.0, 1.0)]
+
+    (name,) = names_of([[1.0, 0.0]], [0.5, 0.5], long)
+
+    assert name == "a" * 25 + "…"
+
+
+# --- Map ---
+
+
+def test_the_map_has_the_two_directions_of_largest_variance():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 4)) * [1.0, 9.0, 3.0, 0.1]
+
+    projection = project(X, X.mean(axis=0))
+
+    np.testing.assert_allclose(np.abs(projection.directions).round(1).T,
+                               [[0, 1, 0, 0], [0, 0, 1, 0]])  # fmt: skip
+    centered = X - X.mean(axis=0)
+    values = np.linalg.svd(centered, compute_uv=False) ** 2
+    np.testing.assert_allclose(projection.shares, values[:2] / values.sum())
+
+
+@given(pages())
+def test_the_largest_entry_of_each_direction_is_positive(page):
+    directions = project(page.X, page.X.mean(axis=0)).directions
+
+    for direction in directions.T:
+        assert direction.max() >= -direction.min() - 1e-9
+
+
+def test_a_single_column_and_equal_rows_have_a_map_too():
+    column, same = np.arange(4.0)[:, None], np.ones((4, 3))
+
+    assert project(column, column.mean(axis=0)).shares.tolist() == [1.0, 0.0]
+    assert project(same, same.mean(axis=0)).shares.tolist() == [0.0, 0.0]
+    caption = map_data(
+        make_page(X=same, attributes=(AGE,) * 3, n_rows=4),
+        [make_shown(make_page(n_rows=4), "One", np.array([0, 1, 2, 0]))],
+    )["caption"]
+    assert "the same values in all columns" in caption
+
+
+def test_the_ends_of_the_map_are_levels_and_high_or_low_numbers():
+    X = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.1], [1.0, 0.0, 0.1]])
+    gain = Attribute("gain", None, 0.0, 1.0)
+    page = make_page(X=X, attributes=(*STATUS, gain), n_rows=4)
+
+    axes = map_data(page, [make_shown(page, "One", np.zeros(4, int))])["axes"]
+
+    assert axes == [("Single", "Married"), ("low gain", "high gain")]
+
+
+def test_the_map_has_people_of_every_group_and_cluster():
+    groups, labels = np.zeros(50_000, np.int32), np.zeros(50_000, np.int32)
+    groups[17], labels[18], labels[19] = 1, 1, 2
+
+    rows = sample_rows(groups, [labels])
+
+    assert len(rows) == len(set(rows)) == 1500
+    assert set(groups[rows]) == {0, 1}
+    assert set(labels[rows]) == {0, 1, 2}
+    np.testing.assert_array_equal(rows, sample_rows(groups, [labels]))
+
+
+def test_the_map_says_whom_it_shows_and_how():
+    few, many = (make_page(n_rows=n) for n in (60, 2000))
+
+    captions = [map_data(page, clusterings_of(page))["caption"] for page in (few, many)]
+
+    assert captions[0].startswith("Each dot is a person.")
+    assert "1,500 of 2,000 people" in captions[1]
+    assert re.search(r"principal components\), which hold \d+% of the", captions[0])
+
+
+def test_both_maps_share_one_scale_of_distances():
+    page = make_page()
+    near, far = (make_shown(page, "x", page.ways[0].labels[0]) for _ in range(2))
+    far.distances[:] = 2.0
+
+    low, high = map_data(page, [near, far])["shades"]
+
+    assert set(high) == {6}
+    assert set(low) == set(range(7))
+
+
+# --- Looks ---
+
+
+def contrast(colour, other):
+    a, b = sorted((luminance(colour), luminance(other)))
+    return (b + 0.05) / (a + 0.05)
+
+
+def test_twelve_groups_have_twelve_colours_and_four_share_a_pattern():
+    looks = [look(g) for g in range(12)]
+
+    assert len({each["colour"] for each in looks}) == 12
+    patterns = [each["pattern"] for each in looks]
+    assert all(patterns.count(pattern) == 4 for pattern in patterns)
+
+
+def test_colours_stand_out_from_white_and_from_dark_paper():
+    for g in range(12):
+        colour = look(g)["colour"]
+        assert contrast(colour, "#ffffff") > 2.5
+        assert contrast(colour, "#111418") > 3
+        assert contrast(colour, look(g)["text"]) > 4.5
 
 
 # --- Ways by the nearest mean ---

@@ -16,26 +16,27 @@ from sklearn.metrics import adjusted_rand_score
 
 from rawlsian import fit_table
 from rawlsian._outofcore import problem
+from rawlsian._recommend.parts import PartsPopulation
 from rawlsian._rows.dask import ClusterError
 from rawlsian._support.files import WriteError, write_folder
-from rawlsian._tables import (
-    backends as _backends,
-    fit_parts as _fit_parts,
-    parts as _parts,
-)
+from rawlsian._tables import backends as _backends, parts as _parts
+from rawlsian._tables.centers import save_centers
 from rawlsian._tables.errors import TableError
 from rawlsian._tables.folder import names_of
+from rawlsian._tables.model import load_model
 from rawlsian.cli.common import Screen
 from support.clusters import forked_workers
 from support.commands import rawlsian
 
 ASK = ("--sensitive", "sex", "--clusters", 3)
 FREE = ("--method", "kmeans-free")
-ASSIGNED = ("--utility", "assigned")  # needed by methods that reassign
+ASSIGNED = ("--served-by", "members")  # needed by methods that reassign
 
 
 def by(method):
-    """Return the options of a method for rows in parts."""
+    """Return the options of a method for rows in parts; None recommends."""
+    if method is None:
+        return ()
     return ("--method", method, *(() if method.startswith("kmeans") else ASSIGNED))
 
 
@@ -104,7 +105,7 @@ def fails(done, code, *texts):
 
 
 def refuses(table, code, *texts, options=()):
-    asked = rawlsian("fit", table, *ASK, *ASSIGNED, "--drop", "old", *options)
+    asked = rawlsian("fit", table, *ASK, "--drop", "old", *options)
     fails(asked, code, *texts)
 
 
@@ -246,8 +247,8 @@ def test_passes_are_shown(parts, monkeypatch):
 
     rawlsian("fit", parts, *ASK, *FREE, "--drop", "old")
 
-    assert ("k-means: pass", 1, 30) in shown
-    assert any(stage[0] == "kmeans-free: search" for stage in shown)
+    assert ("search: pass", 1, 30) in shown
+    assert any(stage[0] == "kmeans-free: runs" for stage in shown)
     assert any(stage[0] == "kmeans-free: pass" for stage in shown)
 
 
@@ -475,7 +476,7 @@ def test_a_table_of_nothing_but_counted_rows_is_refused(parts):
         write(parts, counted, names=name)
 
     fails(
-        rawlsian("fit", parts, *ASK, *ASSIGNED),
+        rawlsian("fit", parts, *ASK),
         1,
         "no column is left",
         "counts the rows",
@@ -494,7 +495,7 @@ def test_rows_that_do_not_differ_are_refused(parts):
     for name in "abc":
         write(parts, people(age=[1.0] * 60).select(["age", "sex"]), names=name)
 
-    done = rawlsian("fit", parts, *ASK, *ASSIGNED, "--numeric", "age")
+    done = rawlsian("fit", parts, *ASK, "--numeric", "age")
 
     fails(done, 1, "all rows are alike", "age")
 
@@ -512,7 +513,9 @@ def test_a_folder_that_is_there_is_replaced_only_if_asked(tmp_path, parts):
     assert sorted(path.name for path in out.iterdir()) == [
         "a.parquet", "b.parquet", "c.parquet",
     ]  # fmt: skip
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["labels", "people"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "labels", "labels.centers.csv", "people",
+    ]  # fmt: skip
 
 
 def test_a_folder_with_other_things_in_it_is_never_replaced(tmp_path, parts):
@@ -611,24 +614,30 @@ def test_what_rows_in_parts_cannot_have_is_refused(parts, options, text):
     refuses(parts, 2, text, options=options)
 
 
-@pytest.mark.parametrize("options", [(), ("--utility", "nearest")])
+@pytest.mark.parametrize("options", [(), ("--served-by", "center")])
 @pytest.mark.parametrize("engine", ["blocks", "dask"])
 def test_a_walk_by_the_nearest_mean_is_refused_in_parts(parts, engine, options):
-    done = rawlsian("fit", parts, *ASK, "--engine", engine, *options)
+    done = rawlsian("fit", parts, *ASK, "--engine", engine, "--method", "rawls",
+                    *options)  # fmt: skip
 
-    fails(done, 2, "--utility nearest, the default, needs all rows in memory",
-          f"with --engine {engine} add --utility assigned")  # fmt: skip
+    fails(done, 2, "--method rawls with --served-by center needs all rows in memory",
+          f"with --engine {engine} add --served-by members")  # fmt: skip
+
+
+def test_members_without_a_method_are_refused_in_parts(parts):
+    refuses(parts, 2, "--served-by members without --method needs all rows in memory",
+            "add --method rawls or kmeans-mean", options=ASSIGNED)  # fmt: skip
 
 
 def test_an_audit_of_parts_by_the_nearest_mean_is_that_of_memory(tmp_path, parts):
     whole = together(tmp_path, *(people(seed=s) for s in range(3)))
-    ask = ("--sensitive", "sex", "--labels", "old", "--utility", "nearest", "--json")
+    ask = ("--sensitive", "sex", "--labels", "old", "--served-by", "center", "--json")
 
     ours, theirs = (
         json.loads(rawlsian("audit", each, *ask).stdout) for each in (parts, whole)
     )
 
-    assert ours["utility"] == theirs["utility"] == "nearest"
+    assert ours["served_by"] == theirs["served_by"] == "center"
     for mine, other in zip(ours["groups"], theirs["groups"], strict=True):
         assert mine["utility"] == pytest.approx(other["utility"], abs=1e-6)
 
@@ -661,7 +670,7 @@ def test_more_clusters_than_different_rows_are_refused(parts):
         few = people(seed=s, age=[1.0, 2.0] * 30).select(["age", "sex"])
         write(parts, few, names=name)
 
-    done = rawlsian("fit", parts, *ASK, *ASSIGNED)
+    done = rawlsian("fit", parts, *ASK)
 
     fails(done, 2, "more than k-means can tell apart", "at most 2")
 
@@ -700,9 +709,9 @@ def interrupt_at(monkeypatch, stage, n_done):
 
 @pytest.mark.parametrize("n_passes", [1, 4])
 def test_ctrl_c_during_k_means_stops(parts, monkeypatch, n_passes):
-    interrupt_at(monkeypatch, "k-means: pass", n_passes)
+    interrupt_at(monkeypatch, "search: pass", n_passes)
 
-    done = rawlsian("fit", parts, *ASK, *ASSIGNED, "--drop", "old")
+    done = rawlsian("fit", parts, *ASK, "--drop", "old")
 
     assert done.exit_code == 130
     assert done.stderr == "stopped; nothing was written.\n"
@@ -738,7 +747,7 @@ def on_dask(scheduler):
     return "--engine", "dask", "--scheduler", scheduler
 
 
-@pytest.mark.parametrize("method", ["rawls", "kmeans-free"])
+@pytest.mark.parametrize("method", ["rawls", "kmeans-free", None])
 def test_dask_gives_the_clusters_that_threads_give(tmp_path, parts, on_dask, method):
     incomplete = people(seed=4, job=pa.array(["cook", None] * 30))
     write(parts, people(0), incomplete, names="de")
@@ -753,8 +762,18 @@ def test_dask_gives_the_clusters_that_threads_give(tmp_path, parts, on_dask, met
     assert ours == theirs
 
 
-def test_dask_audits_as_threads_do(parts, on_dask):
-    ask = ("--sensitive", "sex", "--labels", "old", "--json")
+@pytest.mark.parametrize("what", ["labels", "model", "centers"])
+def test_dask_audits_as_threads_do(parts, on_dask, tmp_path, what):
+    model, centers = tmp_path / "model.json", tmp_path / "centers.csv"
+    fit(parts, "--save", model)
+    found = load_model(str(model))
+    save_centers(str(centers), found.features, found.centers)
+    given = {
+        "labels": ("--labels", "old"),
+        "model": ("--centers", model),
+        "centers": ("--centers", centers, "--drop", "old"),
+    }
+    ask = ("--sensitive", "sex", *given[what], "--json")
 
     ours, theirs = (
         rawlsian("audit", parts, *ask, *more).stdout for more in (on_dask, ())
@@ -784,10 +803,8 @@ def test_a_cluster_that_fails_leaves_nothing_behind(
     def lost(*arguments):
         raise error
 
-    monkeypatch.setattr(_fit_parts, "_in_common", lost)
-    done = rawlsian(
-        "fit", parts, *ASK, *ASSIGNED, *on_dask, "--out", tmp_path / "labels"
-    )
+    monkeypatch.setattr(PartsPopulation, "effects", lost)
+    done = rawlsian("fit", parts, *ASK, *on_dask, "--out", tmp_path / "labels")
 
     fails(done, 1, text, "; nothing was written.")
     assert list(tmp_path.iterdir()) == [parts]
@@ -833,7 +850,7 @@ def test_a_fit_of_parts_checks_its_rows_in_one_pass(method, parts, monkeypatch):
 
     monkeypatch.setattr(problem, "check_summaries", counted)
 
-    utility = "assigned" if method == "rawls" else None
-    fit_table(str(parts), "sex", clusters=2, method=method, utility=utility)
+    served_by = "members" if method == "rawls" else None
+    fit_table(str(parts), "sex", clusters=2, method=method, served_by=served_by)
 
     assert len(checked) == 1

@@ -177,18 +177,18 @@ def test_block_size_changes_nothing_in_a_pooled_fit(centers):
 
 @pytest.mark.parametrize("centers", ["free", "mean"])
 def test_out_of_core_a_pooled_fit_is_nearly_that_in_memory(centers):
-    X, groups = people(2000)
-    options = {"centers": centers, "pooling": 500, "random_state": 0}
+    X, groups = people(800)
+    options = {"centers": centers, "pooling": 200, "random_state": 0}
 
     here, there = (
         RawlsianKMeans(4, **options).fit(rows, sensitive_features=groups)
-        for rows in (X, open_blocks(X, block_size=300))
+        for rows in (X, open_blocks(X, block_size=120))
     )
 
     assert there.pooled_costs_.max() <= here.pooled_costs_.max() * 1.005
     problem = Problem.from_arrays(X, groups)
     assert there.pooled_costs_ == pytest.approx(
-        by_definition(there.group_costs_, problem.people, 500)
+        by_definition(there.group_costs_, problem.people, 200)
     )
 
 
@@ -257,7 +257,7 @@ def test_a_postprocessor_pools_in_its_decisions(golden):
 
 
 def test_the_pooled_proved_bound_is_never_above_the_pooled_optimum():
-    for seed in range(500):
+    for seed in range(216):  # each k, strength and kind of rows six times
         k, rng = 1 + seed % 3, np.random.default_rng(seed)
         strength = [0.5, 5.0, 100.0][seed // 3 % 3]
         rows = ["continuous", "grid", "duplicates", "far"][seed % 4]

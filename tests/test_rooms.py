@@ -13,7 +13,8 @@ SOURCE = Path(rawlsian.__file__).parent
 # A room imports only from itself and from rooms before it in this list.
 ROOMS = [
     "_version", "_support", "_rows", "_core", "preprocessing", "_search", "operators",
-    "bounds", "_outofcore", "_engines", "metrics", "_estimators", "plotting",
+    "bounds", "_outofcore", "_engines", "metrics", "_estimators", "_recommend",
+    "plotting",
     "datasets", "report", "_tables", "study", "cli", "__main__",
 ]  # fmt: skip
 LONGEST = 500

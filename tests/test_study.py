@@ -261,10 +261,17 @@ TWO_SAMPLES = replace(SMALLEST, samples=2)
 
 
 @pytest.fixture(scope="module")
-def of_one_thread(of_small_samples):
+def unfiltered(tmp_path_factory, of_small_samples):
+    """Run a study in one thread whose filter lets no run through."""
+    folder = tmp_path_factory.mktemp("unfiltered")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NUMBA_NUM_THREADS", "1")
-        return without_seconds(run_study(TWO_SAMPLES))
+        return folder, run_study(TWO_SAMPLES, folder)
+
+
+@pytest.fixture(scope="module")
+def of_one_thread(unfiltered):
+    return without_seconds(unfiltered[1])
 
 
 @pytest.fixture
@@ -383,15 +390,15 @@ def test_ctrl_c_is_told_in_one_line(tmp_path, monkeypatch):
     assert json.loads((tmp_path / "results.json").read_text())["dataset"]
 
 
-def test_where_the_filter_lets_no_run_through_it_goes_on_without(tmp_path):
-    results = run_study(SMALLEST, tmp_path)
+def test_where_the_filter_lets_no_run_through_it_goes_on_without(unfiltered):
+    folder, results = unfiltered
 
     assert results["existence"]["lag_runs"] == 0  # Male is the LAG
     assert results["existence"]["filter"] == "unfiltered"
-    assert results["samples"]["rows"][0]["filtered"] is None
+    assert [row["filtered"] for row in results["samples"]["rows"]] == [None, None]
     assert [len(walks) for walks in results["traversals"].values()] == [4, 4]
-    assert "filter lets nothing through" in (tmp_path / "report.md").read_text()
-    assert len(list((tmp_path / "figures").iterdir())) == 12
+    assert "filter lets nothing through" in (folder / "report.md").read_text()
+    assert len(list((folder / "figures").iterdir())) == 12
     assert results["beyond"]["rows"][0]["start"] == "unfiltered"
 
 

@@ -25,18 +25,21 @@ from rawlsian import (
     predict_table,
 )
 from rawlsian._core import problem
-from rawlsian._tables import pages
 from rawlsian._tables.errors import TableError, WrongUseError
+from rawlsian._tables.fit_page import fit_page
+from rawlsian._tables.fitting import MemoryFit
 from support.commands import rawlsian
 
 FIT = {
     "pooling": 0,
+    "min_group": 10,
     "new_people": False,
     "sensitive": "sex",
     "clusters": 3,
     "drop": "segment",
 }
 SEX = ("--sensitive", "sex")
+FEW = ("--min-group", 10)
 AUDIT = {"sensitive": "sex", "labels": "segment"}
 
 
@@ -171,7 +174,7 @@ def test_results_print_what_the_commands_print(file, tmp_path):
     model.save(tmp_path / "model.json")
 
     result = [
-        printed("fit", file, *SEX, "--clusters", 3, "--drop", "segment"),
+        printed("fit", file, *SEX, "--clusters", 3, "--drop", "segment", *FEW),
         printed("audit", file, *SEX, "--labels", "segment"),
         printed("predict", tmp_path / "model.json", file, "--out", out),
     ]  # fmt: skip
@@ -202,18 +205,14 @@ def test_a_fit_checks_its_rows_once(file, tmp_path, monkeypatch):
 
 def test_results_are_shown_in_one_line():
     fit = fit_table(people(), **FIT)
-    ends = fit.outcome.before, fit.outcome.after
-    before, after = (each.utilities.min() for each in ends)
+    advice = fit.outcome.advice
 
     assert repr(fit) == (
-        "TableFit(method='rawls', n_clusters=3, lowest utility "
-        f"{before:.4f} -> {after:.4f})"
+        "TableFit(n_clusters=3, chosen='recommended', recommended point "
+        f"{advice.recommended} of {len(advice.points)})"
     )
     found = audit_table(people(), **AUDIT)
-    assert repr(found) == (
-        "TableAudit(n_clusters=2, least_advantaged='m', lowest utility "
-        f"{found.audit.utilities.min():.4f})"
-    )
+    assert repr(found) == "TableAudit(n_clusters=2, worst_off=None, gap=nan)"
     placed = predict_table(fit, people())
     assert repr(placed) == "TablePrediction(n_rows=60, n_placed=60)"
 
@@ -229,7 +228,7 @@ def test_a_fit_places_people_like_its_model():
 def test_pages_are_what_the_commands_write(file, tmp_path):
     page = tmp_path / "page.html"
     printed("fit", file, "--sensitive", "sex", "--clusters", 3, "--drop", "segment",
-            "--report", page)  # fmt: skip
+            *FEW, "--report", page)  # fmt: skip
     assert fit_table(file, **FIT).page() == page.read_text()
 
     printed("audit", file, "--sensitive", "sex", "--labels", "segment", "--report",
@@ -237,14 +236,16 @@ def test_pages_are_what_the_commands_write(file, tmp_path):
     assert audit_table(file, **AUDIT).page() == page.read_text()
 
 
-def test_the_trade_off_is_shown_only_where_it_was_asked_for(tmp_path):
+def test_the_trade_off_is_printed_only_where_it_was_asked_for(tmp_path):
     found = fit_table(people(), **FIT)
+    asked = fit_table(people(), **FIT, frontier=tmp_path / "points.csv")
 
-    assert "frontier" not in found.to_dict()
-    lowest = found.frontier.utilities.min(axis=1)
-    assert lowest.tolist() == sorted(lowest)
-    assert "frontier" not in found.to_dict()
-    assert "trade-off" not in str(found)
+    points = found.to_dict()["trade_off"]
+    lowest = [min(point["utilities"].values()) for point in points]
+    assert lowest == sorted(lowest)
+    assert asked.to_dict()["trade_off"] == points
+    assert "A star marks the bend" not in str(found)
+    assert "A star marks the bend" in str(asked)
 
 
 def test_clusters_may_be_given_in_several_ways():
@@ -285,8 +286,8 @@ def test_progress_is_reported():
 
     assert stages[:3] == [
         ("reading", 0, None),
-        ("k-means", 0, None),
-        ("rawls", 0, None),
+        ("searching candidates", 0, 23),
+        ("searching candidates", 1, 23),
     ]
 
 
@@ -310,7 +311,8 @@ def test_files_are_written_and_named(file, tmp_path):
 
     found = fit_table(file, **FIT, **paths)
 
-    assert found.written == tuple(map(str, paths.values()))
+    names = [paths["out"], tmp_path / "labels.centers.csv", *list(paths.values())[1:]]
+    assert found.written == tuple(map(str, names))
     labels = pyarrow.csv.read_csv(paths["out"])["cluster"].to_numpy()
     assert labels.tolist() == found.labels.tolist()
     assert paths["report"].read_text() == found.page()
@@ -322,13 +324,14 @@ def test_an_error_names_what_had_been_written(file, tmp_path, monkeypatch):
     def stopped(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rawlsian._tables.analysis.trade_off", stopped)
+    monkeypatch.setattr(MemoryFit, "trade_off_labels", property(stopped))
     out = tmp_path / "labels.csv"
 
     with pytest.raises(KeyboardInterrupt) as stop:
         fit_table(file, **FIT, out=out, frontier=tmp_path / "points.csv")
 
-    assert stop.value.__notes__ == [f"written so far: {out}"]
+    centers = tmp_path / "labels.centers.csv"
+    assert stop.value.__notes__ == [f"written so far: {out}, {centers}"]
     assert out.exists()
 
 
@@ -338,20 +341,20 @@ def test_an_error_names_what_had_been_written(file, tmp_path, monkeypatch):
 def test_by_default_predict_gives_the_labels_of_the_fit():
     fit = fit_table(people(), **FIT)
 
-    assert fit.outcome.utility == fit.to_dict()["utility"] == "nearest"
+    assert fit.outcome.result.served_by == fit.to_dict()["served_by"] == "center"
     assert np.array_equal(predict_table(fit, people()).labels, fit.labels)
 
 
 def test_by_default_figures_belong_to_the_centers_of_the_model():
-    fit = fit_table(people(), **FIT)
+    fit = fit_table(people(), **FIT, choose="most")
 
     found = predict_table(fit, people())
 
     assert [utility for _, _, utility in found.utilities] == pytest.approx(
-        fit.outcome.after.utilities
+        fit.outcome.utilities[1]
     )
-    assert "belong to those centers" in str(fit)
-    assert "belong to those centers" in fit.page()
+    assert "The fairness is in the centers" in str(fit)
+    assert "The fairness is in the centers" in fit.page()
 
 
 def test_a_saved_model_predicts_the_labels_of_the_fit(tmp_path):
@@ -363,47 +366,50 @@ def test_a_saved_model_predicts_the_labels_of_the_fit(tmp_path):
 
 
 def test_people_can_stay_in_the_clusters_that_they_are_assigned_to():
-    fit = fit_table(people(), **FIT, utility="assigned")
+    fit = fit_table(people(), **FIT, method="rawls", served_by="members")
     labeled = people().append_column("found", pa.array(fit.labels))
 
     found = audit_table(labeled, "sex", labels="found", drop="segment")
 
-    assert fit.to_dict()["utility"] == "assigned"
-    assert found.audit.utilities == pytest.approx(fit.outcome.after.utilities)
-    assert "by the mean of their own cluster" in str(fit)
+    assert fit.to_dict()["served_by"] == "members"
+    assert found.audit.utilities == pytest.approx(fit.outcome.utilities[1])
+    assert "by the mean of the members of their cluster" in str(fit)
 
 
 def test_the_page_shows_everyone_with_the_nearest_mean_at_every_point():
-    fit = fit_table(people(), **FIT)
+    most = fit_table(people(), **FIT, choose="most")
+    walk = fit_table(people(), **FIT, method="rawls")
 
-    way = pages.fit_page(fit._in_memory).ways[0]
+    trade_off = fit_page(most._in_memory).ways[0]
+    way = fit_page(walk._in_memory).ways[1]
 
-    assert way.utilities[-1] == pytest.approx(fit.outcome.after.utilities)
-    assert np.array_equal(way.labels[-1], fit.labels)
+    for shown, fit in ((trade_off, most), (way, walk)):
+        assert shown.utilities[-1] == pytest.approx(fit.outcome.utilities[1])
+        assert np.array_equal(shown.labels[-1], fit.labels)
 
 
-def test_methods_that_do_not_reassign_have_a_utility_of_their_own():
-    utilities = {
-        method: fit_table(people(), **FIT, method=method).to_dict()["utility"]
+def test_methods_that_do_not_reassign_serve_in_their_own_way():
+    served = {
+        method: fit_table(people(), **FIT, method=method).to_dict()["served_by"]
         for method in ("kmeans-free", "kmeans-mean")
     }
 
-    assert utilities == {"kmeans-free": "nearest", "kmeans-mean": "assigned"}
+    assert served == {"kmeans-free": "center", "kmeans-mean": "members"}
 
 
 def test_an_audit_by_the_nearest_mean_counts_people_there():
-    assigned, nearest = (
-        audit_table(people(), **AUDIT, utility=utility)
-        for utility in ("assigned", "nearest")
+    members, center = (
+        audit_table(people(), **AUDIT, served_by=served_by)
+        for served_by in ("members", "center")
     )
 
-    assert nearest.audit.utilities.min() > assigned.audit.utilities.min()
-    assert nearest.to_dict()["utility"] == "nearest"
-    assert "every person counts by the nearest mean." in str(nearest)
-    assert "nearest" not in str(assigned)
-    sizes = np.bincount(nearest._in_memory.labels)
-    assert nearest.audit.cluster_sizes.sum(axis=1).tolist() == sizes.tolist()
-    assert "in the cluster of the nearest mean" in nearest.page()
+    assert center.audit.utilities.min() > members.audit.utilities.min()
+    assert center.to_dict()["served_by"] == "center"
+    assert "Everyone is served by the nearest center." in str(center)
+    assert "nearest" not in str(members)
+    sizes = np.bincount(center._in_memory.served.labels)
+    assert center.audit.cluster_sizes.sum(axis=1).tolist() == sizes.tolist()
+    assert "Everyone is served by the nearest center." in center.page()
 
 
 # --- Parts ---------------------------------------------------------------------------
@@ -437,11 +443,11 @@ def test_an_audit_of_parts_gives_the_same_kind_of_result(parts):
 
 
 def test_what_a_table_in_parts_does_not_have_is_one_sentence(parts):
-    found = fit_table(parts, **FIT, utility="assigned")
+    found = fit_table(parts, **FIT, method="rawls", served_by="members")
 
     with pytest.raises(WrongUseError, match="labels of a table in parts are only"):
         _ = found.labels
-    for ask in (found.page, audit_table(parts, **AUDIT).page, lambda: found.frontier):
+    for ask in (found.page, audit_table(parts, **AUDIT).page):
         with pytest.raises(WrongUseError, match="needs all rows in memory"):
             ask()
 
@@ -457,7 +463,7 @@ def test_what_a_table_in_parts_does_not_have_is_one_sentence(parts):
         ({"clusters": (4, 2)}, "--clusters must be a number such as 5"),
         ({"clusters": ("2", "4")}, "--clusters must be a number such as 5"),
         ({"clusters": (2, 3, 4)}, "--clusters must be a number such as 5"),
-        ({"clusters": None}, "--clusters must be a number such as 5"),
+        ({"clusters": None}, "--clusters is missing; give a number or a range"),
         ({"sensitive": None}, "--sensitive must be a text or a list of texts"),
         ({"drop": 5}, "--drop must be a text or a list of texts"),
         ({"sensitive": pd.Series(["f"])}, "got a Series; give the name of the column"),
@@ -470,9 +476,9 @@ def test_what_a_table_in_parts_does_not_have_is_one_sentence(parts):
         ({"sensitive": []}, "--sensitive names no column"),
         ({"sensitive": "gender"}, "--sensitive names 'gender'"),
         ({"method": "magic"}, "--method must be one of rawls"),
-        ({"utility": "closest"}, "--utility must be one of nearest, assigned, got"),
-        ({"method": "kmeans-free", "utility": "nearest"}, "--method kmeans-free leave"),
-        ({"method": "kmeans-mean", "utility": "assigned"}, "goes with methods that"),
+        ({"served_by": "nearest"}, "--served-by must be one of center, members, got"),
+        ({"method": "kmeans-free", "served_by": "center"}, "-free leave it out"),
+        ({"method": "kmeans-mean", "served_by": "members"}, "goes with methods that"),
         ({"missing": "guess"}, "--missing must be one of error, drop, category"),
         ({"seed": -1}, "--seed must be a number from 0"),
         ({"engine": "spark"}, "--engine must be one of auto"),
@@ -489,7 +495,7 @@ def test_bad_arguments_are_told_in_one_sentence(options, text):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("labels", [np.zeros(60, int), [0] * 60, None])
+@pytest.mark.parametrize("labels", [np.zeros(60, int), [0] * 60])
 def test_labels_that_are_no_name_are_told(labels):
     sentence = (
         f"labels must be the name of a column, got {type(labels).__name__}; add the "

@@ -17,6 +17,7 @@ from rawlsian._tables import backends
 from rawlsian._tables.errors import TableError, WorkersError, WrongUseError
 
 FIT = {"pooling": 0, "new_people": False, "sensitive": "sex", "clusters": 3}
+MEMBERS = {"method": "rawls", "served_by": "members"}
 
 
 def people(n=60, **columns):
@@ -56,7 +57,7 @@ def test_identifiers_of_two_types_are_read_back(tmp_path, kinds):
     tables = [rows.append_column("nr", each) for each in numbers]
     parts = in_parts(tmp_path / "parts", *tables)
 
-    found = fit_table(parts, **FIT, utility="assigned", id="nr", out=tmp_path / "out")
+    found = fit_table(parts, **FIT, **MEMBERS, id="nr", out=tmp_path / "out")
 
     table = found.labels_table()
     assert table["nr"].to_pylist() == list(range(120))
@@ -68,7 +69,7 @@ def test_an_empty_part_does_not_change_the_type_of_the_identifier(tmp_path):
     empty = first.iloc[:0].astype({"nr": object})
     parts = in_parts(tmp_path / "parts", empty, first)
 
-    found = fit_table(parts, **FIT, utility="assigned", id="nr", out=tmp_path / "out")
+    found = fit_table(parts, **FIT, **MEMBERS, id="nr", out=tmp_path / "out")
 
     assert found.labels_table()["nr"].to_pylist() == list(range(60))
 
@@ -79,7 +80,7 @@ def test_identifiers_that_no_type_holds_become_text(tmp_path):
     others = people(nr=np.arange(60) + 0.5)
     parts = in_parts(tmp_path / "parts", whole, others)
 
-    found = fit_table(parts, **FIT, utility="assigned", id="nr", out=tmp_path / "out")
+    found = fit_table(parts, **FIT, **MEMBERS, id="nr", out=tmp_path / "out")
 
     names = found.labels_table()["nr"].to_pylist()
     assert names[0] == str(LARGE)
@@ -161,7 +162,7 @@ def test_numbers_that_mean_missing_are_left_out_of_parts(tmp_path):
     found = fit_table(
         parts,
         **FIT,
-        utility="assigned",
+        **MEMBERS,
         na="-999",
         missing="drop",
         out=tmp_path / "out",
@@ -265,7 +266,7 @@ def test_a_path_asked_for_twice_is_refused_before_any_work(tmp_path, name):
 
     with pytest.raises(OutputError, match="is asked for twice; name another"):
         fit_table(
-            parts, **FIT, utility="assigned", out=tmp_path / name,
+            parts, **FIT, **MEMBERS, out=tmp_path / name,
             save=tmp_path / "x.json",
             progress=lambda stage, *_: stages.append(stage),
         )  # fmt: skip
@@ -305,7 +306,7 @@ def test_workers_that_cannot_start_are_told_in_one_sentence(tmp_path, monkeypatc
     parts = in_parts(tmp_path / "parts", people())
 
     with pytest.raises(WorkersError, match="could not start; in a script, call") as no:
-        fit_table(parts, **FIT, utility="assigned", engine="dask")
+        fit_table(parts, **FIT, **MEMBERS, engine="dask")
 
     assert no.value.__suppress_context__
 
@@ -326,7 +327,7 @@ def test_logs_of_the_caller_are_kept_and_those_of_dask_silenced(
     mine, dask = map(logging.getLogger, ("mine", "distributed.client"))
     parts = in_parts(tmp_path / "parts", people())
 
-    fit_table(parts, **FIT, utility="assigned", engine="dask", progress=report)
+    fit_table(parts, **FIT, **MEMBERS, engine="dask", progress=report)
 
     assert list(heard) == list(dict.fromkeys(caplog.messages))
     assert not heard["encoding"]

@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,8 @@ import pytest
 from typer.testing import CliRunner
 
 from rawlsian import RawlsianKMeans
+from rawlsian._recommend import rules
+from rawlsian._tables import method_run
 from rawlsian._tables.columns import Roles
 from rawlsian._tables.methods import METHODS
 from rawlsian._tables.prepare import prepare
@@ -62,7 +65,7 @@ def people_fit(tmp_path_factory):
     folder = tmp_path_factory.mktemp("people")
     done = rawlsian(
         "fit", PEOPLE, "--sensitive", "sex", "--clusters", 5, "--drop", "segment",
-        "--utility", "assigned", "--out", folder / "labels.csv",
+        "--method", "rawls", "--served-by", "members", "--out", folder / "labels.csv",
         "--frontier", folder / "points.csv", "--json",
     )  # fmt: skip
     labels = [int(row["cluster"]) for row in rows_of(folder / "labels.csv")]
@@ -121,7 +124,7 @@ def without_room(tmp_path_factory):
     return {"text": text, "json": as_json, "limited": limited, "folder": folder}
 
 
-FIT = ("--sensitive", "sex", "--clusters", "2")
+FIT = ("--sensitive", "sex", "--clusters", "2", "--min-group", "10")
 
 
 def fit(tmp_path, table, *arguments):
@@ -268,8 +271,8 @@ def test_the_frontier_file_has_the_labels_of_every_point(tmp_path):
     told = json.loads(done.stdout)
     written = rows_of(tmp_path / "points.csv")
     names = [name for name in written[0] if name.startswith("point_")]
-    assert len(names) == len(told["frontier"])
-    lowest = [min(point["utilities"].values()) for point in told["frontier"]]
+    assert len(names) == len(told["trade_off"])
+    lowest = [min(point["utilities"].values()) for point in told["trade_off"]]
     assert lowest == sorted(lowest)
     assert len(written) == 60
 
@@ -283,30 +286,42 @@ def test_a_column_that_may_hold_older_clusters_is_remarked_upon(tmp_path):
     assert "'old_segment' is used; if it holds older clusters" in text
 
 
-def test_a_point_that_is_better_for_every_group_is_told(people_fit):
-    told, _ = people_fit
+def test_a_point_that_is_better_for_every_group_is_told():
+    done = rawlsian(
+        "fit", PEOPLE, "--sensitive", "sex", "--clusters", 5, "--drop", "segment",
+        "--method", "batch", "--json",
+    )  # fmt: skip
+
+    told = json.loads(done.stdout)
     after = {each["group"]: each["after"] for each in told["groups"]}
     lowest = {
         j: min(point["utilities"].values())
-        for j, point in enumerate(told["frontier"])
+        for j, point in enumerate(told["trade_off"])
         if all(point["utilities"][group] > after[group] for group in after)
     }
     best = max(lowest, key=lowest.get)
-    assert told["remarks"][-1].startswith(f"Point {best} of the trade-off is better")
-    assert f"lowest group utility is {lowest[best]:.4f}" in told["remarks"][-1]
+    (remark,) = (each for each in told["remarks"] if "--method asked" in each)
+    assert f"but Point {best} is at least as good for every group" in remark
 
 
 def test_that_nothing_could_be_improved_is_told(tmp_path):
-    done = rawlsian("fit", few_people(tmp_path), "--sensitive", "sex", "--clusters", 1)
+    ages = [20 + i % 7 if i % 3 else 90 for i in range(90)]
+    table = few_people(tmp_path, 90, age=ages, sex=["f", "m", "m"] * 30)
 
-    assert "Nothing that rawls tried raises the lowest group utility" in done.stdout
-    assert "with 1 cluster," in done.stdout
+    done = rawlsian("fit", table, "--sensitive", "sex", "--clusters", 1, "--served-by",
+                    "members")  # fmt: skip
+
+    text = " ".join(done.stdout.split())
+    assert "Keep k-means: none of the 23 clusterings that were compared serves" in text
 
 
 def test_json_is_all_that_is_printed(tmp_path):
     done = fit(tmp_path, few_people(tmp_path), "--json")
 
-    assert json.loads(done.stdout)["written"] == [str(tmp_path / "labels.csv")]
+    assert json.loads(done.stdout)["written"] == [
+        str(tmp_path / "labels.csv"),
+        str(tmp_path / "labels.centers.csv"),
+    ]
 
 
 # --- predict -------------------------------------------------------------------------
@@ -364,22 +379,17 @@ def test_audit_tells_what_the_library_finds(tmp_path):
         found.utilities
     )
     assert told["gap_interval"] == pytest.approx(found.gap_interval)
-    assert told["ratio"] == pytest.approx(found.ratio)
-    assert sum(told["shortfalls"].values()) == pytest.approx(
-        found.overall - found.utilities.min()
-    )
+    assert sum(told["shortfalls"].values()) == pytest.approx(found.gap)
 
 
-def test_audit_prints_groups_ratio_and_the_clusters_that_hurt_most():
+def test_audit_prints_groups_and_the_clusters_that_hurt_most():
     done = rawlsian("audit", PEOPLE, "--sensitive", "sex", "--labels", "segment")
 
     assert done.exit_code == 0, done.output
     text = " ".join(done.stdout.split())
-    assert "Female is served worst" in text
-    assert "at least four fifths" in text
-    assert (
-        "Female is 0.2420 behind everyone. What adds most to that: cluster S3" in text
-    )
+    assert "Female is served worst: its mean squared distance is 36.6 points" in text
+    assert "What adds most to that: cluster S3: 38.3% of the group" in text
+    assert "everyone = 100; lower is better" in text
     assert "95% interval" in text
 
 
@@ -392,19 +402,6 @@ def test_audit_takes_intersections():
     told = json.loads(done.stdout)
     assert "Female, Black" in [each["group"] for each in told["groups"]]
     assert any("Fewer than 10 people" in remark for remark in told["remarks"])
-
-
-def test_a_group_of_few_people_gets_no_interval(tmp_path):
-    table = few_people(tmp_path, sex=["f"] * 3 + ["m"] * 57, segment=["a", "b"] * 30)
-
-    arguments = ["audit", table, "--sensitive", "sex", "--labels", "segment"]
-    done, as_json = rawlsian(*arguments), rawlsian(*arguments, "--json")
-
-    # The few are served best, so that the others cannot be compared with them.
-    assert done.stdout.count("best-off group too small") == 2
-    told = json.loads(as_json.stdout)
-    assert told["gap_interval"] is None
-    assert {each["low"] for each in told["groups"]} == {None}
 
 
 def test_clusters_of_any_name_can_be_audited(tmp_path):
@@ -436,7 +433,7 @@ def test_the_page_of_a_fit_says_what_changed(tmp_path):
 
     assert done.exit_code == 0, done.output
     text = page.read_text()
-    assert "The lowest group utility goes from" in text
+    assert "Keep k-means: no group is served worse than everyone else" in text
     assert "The trade-off" in text
     assert page.stat().st_size < 3_000_000
 
@@ -608,7 +605,7 @@ def test_a_label_column_with_one_cluster_can_be_audited(tmp_path):
     )  # fmt: skip
 
     assert done.exit_code == 0, done.output
-    assert "cluster all" in done.stdout
+    assert "by cluster: all" in " ".join(done.stdout.split())
 
 
 def test_formulas_are_written_back_as_text(tmp_path):
@@ -711,17 +708,17 @@ def test_debug_shows_the_traceback(tmp_path):
 
 
 def test_ctrl_c_keeps_what_was_reached(tmp_path, monkeypatch):
-    from rawlsian.operators import traversal as _traverse
+    walk = method_run.traverse_of
 
-    select, calls = _traverse.select, []
+    def interrupted(*arguments, callback, **options):
+        def stop(step):
+            callback(step)
+            if step.n_iter == 2:
+                raise KeyboardInterrupt
 
-    def interrupted(*arguments):
-        calls.append(1)
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-        return select(*arguments)
+        return walk(*arguments, callback=stop, **options)
 
-    monkeypatch.setattr(_traverse, "select", interrupted)
+    monkeypatch.setattr(method_run, "traverse_of", interrupted)
 
     done = rawlsian(
         "fit", PEOPLE, "--sensitive", "sex", "--clusters", 5, "--method", "R1",
@@ -733,25 +730,47 @@ def test_ctrl_c_keeps_what_was_reached(tmp_path, monkeypatch):
     assert len(rows_of(tmp_path / "labels.csv")) == 1000
 
 
+@pytest.mark.parametrize("method", [(), ("--method", "R1")])
+def test_ctrl_c_in_a_walk_of_the_search_writes_nothing(tmp_path, monkeypatch, method):
+    walk = rules.traverse_of
+
+    def interrupted(*arguments, **options):
+        return replace(walk(*arguments, **options), stop_reason="interrupted")
+
+    monkeypatch.setattr(rules, "traverse_of", interrupted)
+
+    done = fit(tmp_path, few_people(tmp_path), *method)
+
+    assert done.exit_code == 130
+    assert done.stderr.strip().splitlines()[-1] == "stopped; nothing was written."
+    assert not (tmp_path / "labels.csv").exists()
+
+
 def test_pooling_is_chosen_and_new_people_are_told_of(tmp_path):
     table = few_people(tmp_path)
 
-    done = rawlsian("fit", table, *FIT, "--pooling", "cv", "--json")
+    done = rawlsian("fit", table, *FIT, "--method", "kmeans-free", "--pooling", "cv",
+                    "--json")  # fmt: skip
 
     found = json.loads(done.stdout)
     assert found["pooling"] == "inf" or found["pooling"] >= 0
-    new = found["new_people"]
+    new = found["options"][-1]["new_people"]
     assert [each["group"] for each in new["groups"]] == ["f", "m"]
     assert new["gain_interval"][0] <= new["gain_percent"] <= new["gain_interval"][1]
     assert new["is_clear_gain"] == (new["gain_interval"][0] > 0)
 
 
 def test_where_no_gain_can_be_expected_the_small_groups_are_named(tmp_path):
-    done = rawlsian("fit", few_people(tmp_path), *FIT, "--pooling", 5)
+    table = few_people(tmp_path, sex=["f"] * 5 + ["m", "d"] * 25 + ["f"] * 5)
+
+    done = rawlsian("fit", table, *FIT, "--min-group", 20, "--method", "kmeans-free",
+                    "--pooling", 5)  # fmt: skip
 
     text = " ".join(done.stdout.split())
-    assert "For people who are not in this table, no gain over k-means can be" in text
-    assert "Groups are small: f (" in text
+    assert "For people who are not in this table, expect the worst-off" in text
+    assert re.search("no gain can be promised|do not use these clusters", text)
+    assert "Too few people for a statement (below 20)" in text
+    assert "not optimised for: f (10)." in text
     assert "as if 5 people, drawn from everyone, had joined it" in text
 
 
@@ -761,7 +780,7 @@ def test_a_clear_gain_for_new_people_is_told_with_its_interval():
 
     text = " ".join(done.stdout.split())
     assert "For people who are not in this table, expect the worst-off group" in text
-    assert "% lower than with k-means (95% interval" in text
+    assert re.search(r"to be [0-9.]+% lower \(95% interval of the gain [0-9.]+ ", text)
 
 
 @pytest.mark.parametrize("method", ["rawls", "kmeans-mean", "fair-lloyd"])
@@ -773,31 +792,41 @@ def test_every_method_with_a_rule_for_new_people_measures_them(tmp_path, method)
         *map(str, pooling),
     ])  # fmt: skip
 
-    assert len(json.loads(done.stdout)["new_people"]["groups"]) == 2
+    result = json.loads(done.stdout)["options"][-1]
+    assert result["option"] == "method"
+    assert len(result["new_people"]["groups"]) == 2
 
 
-def test_people_who_stay_where_they_were_put_give_no_rule_for_new_people(tmp_path):
-    done = rawlsian("fit", few_people(tmp_path), *FIT, "--utility", "assigned",
-                    "--pooling", 0, "--json")  # fmt: skip
+def test_new_people_are_served_by_the_nearest_mean_where_members_serve(tmp_path):
+    done = rawlsian("fit", few_people(tmp_path), *FIT, "--served-by", "members",
+                    "--method", "rawls", "--pooling", 0, "--json")  # fmt: skip
 
-    assert json.loads(done.stdout)["new_people"] is None
+    result = json.loads(done.stdout)["options"][-1]
+    assert result["served_by"] == "members"
+    assert len(result["new_people"]["groups"]) == 2
 
 
 def test_four_rows_are_too_few_to_leave_some_out(tmp_path):
-    done = rawlsian("fit", few_people(tmp_path, 4), *FIT, "--pooling", "cv", "--json")
+    done = rawlsian("fit", few_people(tmp_path, 4), *FIT, "--min-group", 2, "--method",
+                    "rawls", "--pooling", "cv", "--json")  # fmt: skip
 
-    assert done.exit_code == 0
-    assert json.loads(done.stdout)["new_people"] is None
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["options"][-1]["new_people"] is None
 
 
 def test_costs_in_the_table_are_those_of_its_utilities(tmp_path):
-    done = rawlsian("fit", few_people(tmp_path), *FIT, "--pooling", 5, "--json")
+    done = rawlsian("fit", few_people(tmp_path), *FIT, "--choose", "most", "--json")
 
     found = json.loads(done.stdout)
-    for group, new in zip(found["groups"], found["new_people"]["groups"], strict=True):
-        for when in ("before", "after"):
-            cost = found["max_distance"] - group[when]
-            assert new["cost_in_table"][when] == pytest.approx(cost)
+    everyone = found["max_distance"] - found["overall"]["before"]
+    keep, _, most = found["options"]
+    for group, kept, taken in zip(
+        found["groups"], keep["groups"], most["groups"], strict=True
+    ):
+        before, after = (found["max_distance"] - group[t] for t in ("before", "after"))
+        assert kept["level"] == pytest.approx(100 * before / everyone)
+        assert taken["level"] == pytest.approx(100 * after / everyone)
+        assert taken["change_percent"] == pytest.approx(100 * (after / before - 1))
 
 
 def test_infinite_pooling_is_named_and_survives_json(tmp_path):
@@ -844,7 +873,7 @@ def test_ctrl_c_before_there_is_anything_writes_nothing(tmp_path, monkeypatch):
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rawlsian._tables.analysis.plain", interrupted)
+    monkeypatch.setattr("rawlsian._recommend.rules.search_ends", interrupted)
 
     done = fit(tmp_path, few_people(tmp_path))
 
@@ -919,10 +948,17 @@ def test_a_link_stays_a_link_and_a_mode_stays_a_mode(tmp_path):
 
 
 def test_a_long_name_can_be_written(tmp_path):
-    out = tmp_path / f"{'x' * 245}.csv"
+    table = few_people(tmp_path)
+    out, longer = (tmp_path / f"{'x' * n}.csv" for n in (240, 245))
+    alone = ("--served-by", "members")
 
-    assert rawlsian("fit", few_people(tmp_path), *FIT, "--out", out).exit_code == 0
+    assert rawlsian("fit", table, *FIT, "--out", out).exit_code == 0
+    assert rawlsian("fit", table, *FIT, *alone, "--out", longer).exit_code == 0
     assert out.exists()
+    assert longer.exists()
+    # The name of the centers is longer than that of the labels.
+    done = rawlsian("fit", table, *FIT, "--out", longer, "--force")
+    fails(done, 2, "xxx.centers.csv' cannot be written (File name too long)")
 
 
 def test_a_table_may_come_through_a_pipe(tmp_path):
@@ -983,7 +1019,8 @@ def test_whole_numbers_of_parquet_come_back_whole(tmp_path):
 def test_the_trade_off_of_a_sample_has_no_point_that_another_beats(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("rawlsian._tables.analysis.FRONTIER_ROWS", 100)
+    monkeypatch.setattr("rawlsian._recommend.population.MOST_SEARCHED", 100)
+    monkeypatch.setattr("rawlsian._tables.fit_page.MOST_SEARCHED", 100)
     page = tmp_path / "page.html"
 
     done = rawlsian(
@@ -992,12 +1029,12 @@ def test_the_trade_off_of_a_sample_has_no_point_that_another_beats(
     )  # fmt: skip
 
     told = json.loads(done.stdout)
-    overall = [point["overall"] for point in told["frontier"]]
-    lowest = [min(point["utilities"].values()) for point in told["frontier"]]
+    overall = [point["overall"] for point in told["trade_off"]]
+    lowest = [min(point["utilities"].values()) for point in told["trade_off"]]
     assert overall == sorted(overall, reverse=True)
     assert lowest == sorted(lowest)
-    assert overall[0] >= told["overall"]["before"] - 1e-12
-    assert "searched on a sample of 100 rows" in page.read_text()
+    assert overall[0] == told["overall"]["before"]
+    assert "on 100 rows with as many of each group; the best of" in page.read_text()
 
 
 def test_a_range_is_printed_with_its_choice(tmp_path):
@@ -1070,12 +1107,16 @@ def test_a_criterion_without_a_choice_is_refused(tmp_path, clusters, choose_by, 
     fails(done, 2, *texts)
 
 
-def test_rows_too_alike_for_so_many_clusters_are_told(tmp_path):
-    table = write(tmp_path, "x,sex\n0,f\n1e-20,m\n1,f\n")
+def test_rows_that_differ_by_rounding_only_can_be_told_apart(tmp_path):
+    table = write(tmp_path, "x,sex\n0,f\n0.9999999999999999,m\n1,f\n")
 
-    done = rawlsian("fit", table, "--sensitive", "sex", "--clusters", 3)
+    done = rawlsian("fit", table, "--sensitive", "sex", "--clusters", 3, "--json")
 
-    fails(done, 2, "more than k-means can tell apart", "at most 2")
+    told = json.loads(done.stdout)
+    (keep, *_) = told["options"]
+    assert sorted(map(sum, keep["composition"])) == [1, 1, 1]
+    # Costs that are rounding are none: nobody is served worse than others.
+    assert {each["level"] for each in keep["groups"]} == {100}
 
 
 @pytest.mark.parametrize("method", ["kmeans-free", "kmeans-mean"])
@@ -1085,14 +1126,14 @@ def test_a_search_has_a_page_too(tmp_path, method):
     done = fit(tmp_path, few_people(tmp_path), "--method", method, "--report", page)
 
     assert done.exit_code == 0, done.output
-    assert f"From k-means to {method}" in page.read_text()
+    assert f"Chosen instead: {method} (mean squared distance:" in page.read_text()
 
 
 def test_a_mistake_of_ours_is_told_as_one(tmp_path, monkeypatch):
     def broken(*arguments):
         raise ValueError("shapes differ")
 
-    monkeypatch.setattr("rawlsian._tables.analysis.plain", broken)
+    monkeypatch.setattr("rawlsian._recommend.rules.search_ends", broken)
 
     fails(fit(tmp_path, few_people(tmp_path)), 1, "shapes differ", "should not happen")
 
@@ -1101,7 +1142,7 @@ def test_too_little_memory_is_told(tmp_path, monkeypatch):
     def hungry(*arguments):
         raise MemoryError
 
-    monkeypatch.setattr("rawlsian._tables.analysis.plain", hungry)
+    monkeypatch.setattr("rawlsian._recommend.rules.search_ends", hungry)
 
     fails(fit(tmp_path, few_people(tmp_path)), 1, "not enough memory")
 

@@ -51,13 +51,15 @@ from rawlsian._search.restarts import (
     Restarts as Restarts,
     kmeans_restarts as kmeans_restarts,
 )
+from rawlsian._tables.audit_result import (
+    TableAudit as TableAudit,
+)
 from rawlsian._tables.functions import (
     audit_table as audit_table,
     fit_table as fit_table,
     predict_table as predict_table,
 )
 from rawlsian._tables.results import (
-    TableAudit as TableAudit,
     TableFit as TableFit,
     TablePrediction as TablePrediction,
 )

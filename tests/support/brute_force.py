@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import itertools
+from functools import cache
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
 
+@cache
 def partitions(n, k):
-    """Yield every partition of n rows into k clusters, none empty."""
-    for labels in itertools.product(range(k), repeat=n):
-        if list(dict.fromkeys(labels)) == list(range(k)):
-            yield np.array(labels)
+    """Return every partition of n rows into k clusters, none empty."""
+    return [
+        np.array(labels)
+        for labels in itertools.product(range(k), repeat=n)
+        if list(dict.fromkeys(labels)) == list(range(k))
+    ]
 
 
 def least_cost_of_any_partition(case, k):
@@ -63,22 +67,24 @@ def least_pooled_cost(case, k):
     """
     sizes = np.bincount(case.groups, case.weights)
     own = sizes / (sizes + case.pooling)
-    members = np.array([np.eye(k)[labels] for labels in partitions(len(case.X), k)])
+    some = np.eye(k)[np.array(partitions(len(case.X), k))]
+    members = np.tile(some, (2, 1, 1))  # to look at two weights of each at once
     X = case.X - case.X.mean(axis=0)
+    squares = (X**2).sum(axis=1)
 
     def dual(share):
         lam = np.stack([share, 1 - share])
         everyone = ((1 - own) @ lam) / sizes.sum()
         pull = (own / sizes)[:, None] * lam + everyone
-        w = (pull[case.groups] * case.weights[:, None]).T[:, :, None] * members
-        sums = np.einsum("pnk,nj->pkj", w, X)
-        mass = np.maximum(w.sum(axis=1), 1e-300)
-        total = np.einsum("pnk,n->p", w, (X**2).sum(axis=1))
-        return total - ((sums**2).sum(axis=2) / mass).sum(axis=1)
+        w = (pull[case.groups] * case.weights[:, None]).T
+        clusters = (w[:, :, None] * members[: len(w)]).swapaxes(1, 2)
+        sums, mass = clusters @ X, np.maximum(clusters.sum(axis=2), 1e-300)
+        return w @ squares - ((sums**2).sum(axis=2) / mass).sum(axis=1)
 
-    low, high = np.zeros(len(members)), np.ones(len(members))
+    low, high = np.zeros(len(some)), np.ones(len(some))
     for _ in range(40):
         left, right = low + (high - low) / 3, high - (high - low) / 3
-        is_left = dual(left) > dual(right)
+        at_left, at_right = np.split(dual(np.append(left, right)), 2)
+        is_left = at_left > at_right
         high, low = np.where(is_left, right, high), np.where(is_left, low, left)
     return dual((low + high) / 2).min()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from rawlsian._core.problem import Problem
 from support.reference import Reference
 
 
-class Case(NamedTuple):
+class _Arrays(NamedTuple):
     X: np.ndarray
     labels: np.ndarray
     groups: np.ndarray
@@ -20,7 +21,11 @@ class Case(NamedTuple):
     utility: str = "assigned"
     pooling: float = 0.0
 
-    @property
+
+class Case(_Arrays):
+    """Arrays of a problem, which is checked once, however often a test asks for it."""
+
+    @cached_property
     def problem(self):
         return Problem.from_arrays(
             self.X,
@@ -34,7 +39,7 @@ class Case(NamedTuple):
     def assignment(self):
         return Assignment(self.problem, self.labels)
 
-    @property
+    @cached_property
     def reference(self):
         return Reference(
             self.X,

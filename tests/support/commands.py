@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cache
+
+from typer import testing
 from typer.testing import CliRunner
 
 from rawlsian.cli import app
+
+# Typer would read the signatures of all commands each time that one is run.
+testing._get_command = cache(testing._get_command)
 
 # A fit that neither cross-validates its pooling nor measures people left out.
 QUICK = ("--pooling", "0", "--no-new-people")

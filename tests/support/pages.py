@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from rawlsian.report import Attribute, Page, Way
+from rawlsian.report import (
+    Attribute,
+    GroupFit,
+    OptionCard,
+    OptionGroup,
+    Page,
+    Shown,
+    Tile,
+    Way,
+)
 
 
 def utilities_of(X, labels, codes, n_groups, max_distance):
@@ -91,4 +100,89 @@ def make_page(
             "limits": ("It says nothing of causes.",),
             **changes,
         }
+    )
+
+
+def make_fits(n_groups, *, is_audit=False, n_small=0):
+    """Make levels that fall from group to group; the last groups are small."""
+    fits = []
+    for g in range(n_groups):
+        level, is_small = 130.0 - 5 * g, g >= n_groups - n_small
+        interval = None if is_small else (level - 6.0, level + 6.0)
+        after = {} if is_audit else {"after": level - 8.0, "after_interval": interval}
+        fits.append(
+            GroupFit(f"group {g}", 30, level, interval, is_small=is_small, **after)
+        )
+    return tuple(fits)
+
+
+def make_option(key, n_groups, change, **changes):
+    groups = tuple(
+        OptionGroup(
+            f"group {g}", 110.0 - g, change,
+            None if change is None else (change - 2.0, change + 2.0), False,
+        )
+        for g in range(n_groups)
+    )  # fmt: skip
+    return OptionCard(
+        **{
+            "key": key, "title": f"Option {key}", "text": f"A sentence on {key}.",
+            "is_chosen": False, "is_recommended": False, "groups": groups,
+            "everyone": change, "n_people": 60, "n_gain": 30, "n_lose": 12,
+            "n_moved": 9, "separation": 0.25, **changes,
+        }
+    )  # fmt: skip
+
+
+def make_shown(page, name, labels):
+    distances = np.linspace(0.1, 2.0, len(page.X))
+    return Shown(name, labels, distances, 0.34)
+
+
+def make_fit_page(n_groups=2, **changes):
+    """Make a page with all that the engine fills in."""
+    page = make_page(n_groups=n_groups)
+    chosen = {"is_chosen": True, "is_recommended": True}
+    return make_page(
+        n_groups=n_groups,
+        **{
+            "verdict": "Group 0 is served worst; its gap can be halved.",
+            "tiles": (
+                Tile("Gap", "24.9 -> 9.8", "Interval 19.4 to 30.4 before"),
+                Tile("Who gains", "group 0", "30 people"),
+                Tile("Who pays", "group 1", "by 2.3 % on average"),
+                Tile("Who moves", "9 people", "15 % of everyone"),
+            ),
+            "group_fits": make_fits(n_groups),
+            "level_text": "Mean squared distance; 100 is everyone.",
+            "options": (
+                make_option("keep", n_groups, None),
+                make_option("recommended", n_groups, -6.0, **chosen),
+                make_option("most", n_groups, 4.0),
+            ),
+            "before": make_shown(page, "K-means", page.ways[0].labels[0]),
+            "after": make_shown(page, "Recommended", page.ways[1].labels[-1]),
+            "separation_text": "Separation: half the sum of all differences.",
+            "provenance": (("Method", "rawls"), ("Command", "rawlsian fit a.csv")),
+            **changes,
+        },
+    )
+
+
+def make_audit_page(n_groups=2, **changes):
+    """Make the page of one clustering, with all that the engine fills in."""
+    page = make_page(n_groups=n_groups, kind="one", n_points=(1,))
+    return make_page(
+        n_groups=n_groups,
+        kind="one",
+        n_points=(1,),
+        **{
+            "cloud": None,
+            "verdict": "Group 0 is served worst.",
+            "tiles": (Tile("Gap", "24.9", "Interval 19.4 to 30.4"),),
+            "group_fits": make_fits(n_groups, is_audit=True),
+            "before": make_shown(page, "The clusters audited", page.ways[0].labels[0]),
+            "provenance": (("Version", "1.0"),),
+            **changes,
+        },
     )

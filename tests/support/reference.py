@@ -38,7 +38,8 @@ class Reference:
         distances = np.empty((len(self.X), labels.max() + 1))
         for c in range(labels.max() + 1):
             members = labels == c
-            center = np.average(self.X[members], axis=0, weights=self.weights[members])
+            weights = self.weights[members]
+            center = weights @ self.X[members] / weights.sum()
             distances[:, c] = ((self.X - center) ** 2).sum(axis=1)
         if self.utility == "nearest":
             distance = distances.min(axis=1)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from rawlsian._core.parameters import Seed
 from rawlsian._core.problem import MaxDistance, Problem, Utility
+from rawlsian._engines.intervals import Comparisons
 from rawlsian._outofcore.problem import MAX_PASSES, OutOfCoreProblem
 from rawlsian._outofcore.walk import LargeTrajectory
 from rawlsian._search.crossing import SearchEnd
@@ -23,8 +24,6 @@ from rawlsian.operators.proposals import Operator
 from rawlsian.operators.traversal import Trajectory
 
 Callback = Callable[[Any], object]
-
-BootstrapSeed = int | np.random.Generator | None
 
 
 class Clusters(NamedTuple):
@@ -51,24 +50,48 @@ class TrainingRows(NamedTuple):
     sample_weight: Any
 
 
+class IntervalSettings(NamedTuple):
+    """How an audit compares groups.
+
+    Attributes
+    ----------
+    n_bootstrap : int
+        Number of resamples; 0 for no intervals.
+    confidence : float
+        Confidence of the intervals.
+    min_group : int
+        Groups with fewer people are not compared.
+    random_state : int, numpy Generator or None
+        Seed of the resamples.
+    """
+
+    n_bootstrap: int
+    confidence: float
+    min_group: int
+    random_state: int | np.random.Generator | None
+
+
 class AuditFigures(NamedTuple):
-    """Utilities of groups, sizes and costs in clusters, and intervals.
+    """Utilities of groups, sizes and costs in clusters, and comparisons.
 
     Attributes
     ----------
     utilities : ndarray of shape (n_groups,)
         Mean utility of each group.
     counts, costs : ndarray of shape (n_clusters, n_groups)
-        Weight and cost of the members of each group that each mean serves.
-    intervals : ndarray of shape (n_groups, 2)
-        Interval of how far each group is behind the best-off group; NaN if there is
-        none.
+        Weight and cost of the members of each group that each center serves.
+    comparisons : Comparisons
+        Mean costs of each group and of everyone else.
+    reaches : ndarray of shape (n_groups,)
+        Half the width of the interval of a group's mean cost less that of everyone
+        else; NaN if it has none.
     """
 
     utilities: NDArray[np.float64]
     counts: NDArray[np.float64]
     costs: NDArray[np.float64]
-    intervals: NDArray[np.float64]
+    comparisons: Comparisons
+    reaches: NDArray[np.float64]
 
 
 class Rows(ABC):
@@ -181,11 +204,11 @@ class Engine(ABC):
         """Walk from the labels of a clusterer fitted on ``training_rows``."""
 
     @abstractmethod
-    def audit(
-        self,
-        labels: Any,
-        n_bootstrap: int,
-        confidence: float,
-        random_state: BootstrapSeed,
-    ) -> AuditFigures:
+    def audit(self, labels: Any, settings: IntervalSettings) -> AuditFigures:
         """Return the figures of an audit of a user's labels."""
+
+    @abstractmethod
+    def audit_centers(
+        self, centers: NDArray[np.float64], settings: IntervalSettings
+    ) -> AuditFigures:
+        """Return the figures of an audit of centers, of which the nearest serves."""

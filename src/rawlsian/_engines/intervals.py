@@ -1,4 +1,4 @@
-"""Intervals of how far each group is behind the best-off group."""
+"""Intervals of how far each group is behind everyone else."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from scipy.special import stdtrit
 
 from rawlsian._core.assignment import Assignment
 from rawlsian._core.nearest import nearest
+from rawlsian._core.problem import Problem
 
 DRAWS_AT_ONCE = 2**16
 
-# Means of groups with more rows are normal, whatever the costs: resampling them would
-# take long and show nothing else.
-MOST_RESAMPLED = 10_000
+# Means of more rows are normal, whatever the costs: resampling them would take long,
+# and the quantile of the absolute t statistic differs from Student's by order 1 / n.
+MOST_RESAMPLED = 2_000
 
 
 class MeanCosts(NamedTuple):
@@ -51,91 +52,127 @@ class MeanCosts(NamedTuple):
         return cls(means, variances, sizes)
 
 
-def bootstrap_intervals(
-    assignment: Assignment,
+class Comparisons(NamedTuple):
+    """Each group, and everyone else: all people outside the group.
+
+    Attributes
+    ----------
+    groups, rests : MeanCosts
+        Mean costs of each group, and of everyone else; if there is one group, there is
+        nobody else, and the figures are NaN.
+    is_small : ndarray of shape (n_groups,)
+        True for groups with fewer than ``min_group`` people.
+    is_compared : ndarray of shape (n_groups,)
+        True if both the group and everyone else have that many.
+    """
+
+    groups: MeanCosts
+    rests: MeanCosts
+    is_small: NDArray[np.bool_]
+    is_compared: NDArray[np.bool_]
+
+    @classmethod
+    def of_sums(cls, sums: NDArray[np.float64], min_group: int) -> Comparisons:
+        """Compare groups by their sums; see ``MeanCosts.of_sums``."""
+        groups = MeanCosts.of_sums(sums)
+        if sums.shape[1] == 1:
+            rests = MeanCosts(*np.full((3, 1), np.nan))
+        else:
+            rests = MeanCosts.of_sums(_sums_of_others(sums))
+        least = min_group * (1 - 1e-9)  # equal weights of so many rows may round
+        is_small = groups.sizes < least
+        return cls(groups, rests, is_small, ~is_small & (rests.sizes >= least))
+
+    @property
+    def n_different(self) -> int:
+        """Number of comparisons; with two groups, both are the same one."""
+        n_compared = int(self.is_compared.sum())
+        return 1 if len(self.is_small) == 2 else n_compared
+
+
+def _sums_of_others(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the sums over all other groups, without a difference of large numbers."""
+    nobody = np.zeros((len(sums), 1))
+    before = np.hstack([nobody, np.cumsum(sums[:, :-1], axis=1)])
+    after = np.hstack([nobody, np.cumsum(sums[:, :0:-1], axis=1)])[:, ::-1]
+    return before + after
+
+
+def student_reaches(
+    found: Comparisons, confidence: float, inflation: NDArray[np.float64] | float = 1.0
+) -> NDArray[np.float64]:
+    """Return half the width of each interval of a group's cost less everyone else's.
+
+    Intervals are Student's (Welch), times an inflation, and hold for all groups at once
+    (Bonferroni). NaN for groups that are not compared.
+    """
+    total = found.groups.variances + found.rests.variances
+    tail = (1 - confidence) / (2 * max(found.n_different, 1))
+    reach = np.full_like(total, np.nan)
+    reach[found.is_compared] = 0.0
+    # Without any spread there is no doubt, and no number of degrees of freedom.
+    has_spread = found.is_compared & (total > 0)
+    quantile = stdtrit(_welch_freedom(found), 1 - tail)
+    np.multiply(quantile * inflation, np.sqrt(total), out=reach, where=has_spread)
+    return reach
+
+
+def bootstrap_reaches(
+    tables: list[NDArray[np.float64]],
+    found: Comparisons,
     n_bootstrap: int,
     confidence: float,
     random_state: int | np.random.Generator | None,
 ) -> NDArray[np.float64]:
-    """Return bootstrap-t intervals of U(best) - U(g), resampling within each group.
+    """Return half the widths of bootstrap-t intervals; see ``student_reaches``.
 
-    The bootstrap gives the quantile of Student's t statistic for one pair of groups.
-    With more groups the quantile must be more extreme than a bootstrap can tell: its
-    ratio to that of Student's distribution is kept.
+    The bootstrap gives the quantile of Student's t statistic for one group and everyone
+    else, both resampled. With more groups the quantile must be more extreme than a
+    bootstrap can tell: its ratio to that of Student's distribution is kept.
+
+    ``tables`` have, for each group, the terms of its sums: a column for each row.
     """
-    n_groups = assignment.problem.n_groups
-    if n_bootstrap == 0:
-        return np.full((n_groups, 2), np.nan)
-    tables = _tables_of_sums(assignment)
-    found = MeanCosts.of_sums(np.column_stack([each.sum(axis=1) for each in tables]))
-    # The order of the utilities decides: means here may be rounded otherwise.
-    order = np.argsort(assignment.utilities, kind="stable")[::-1]
-    best, rng = int(order[0]), np.random.default_rng(random_state)
-    inflation = np.ones(n_groups)
-    of_best = _resampled(tables[best], n_bootstrap, rng)
-    for g in map(int, order[1:]):
-        of_group = _resampled(tables[g], n_bootstrap, rng)
-        gap = found.means[g] - found.means[best]
-        largest = _quantile_of_t(of_group, of_best, gap, confidence)
-        freedom = _welch_freedom(found, best)[g]
+    rng, inflation = np.random.default_rng(random_state), np.ones(len(tables))
+    student = stdtrit(_welch_freedom(found), (1 + confidence) / 2)
+    for g in np.flatnonzero(found.is_compared).tolist():
+        if len(tables) == 2 and g == 1:
+            inflation[1] = inflation[0]  # the same comparison
+            continue
+        others = [table for h, table in enumerate(tables) if h != g]
+        of_group, of_rest = (
+            _resampled(some, MeanCosts(*(each[g] for each in mean)), n_bootstrap, rng)
+            for some, mean in (([tables[g]], found.groups), (others, found.rests))
+        )
+        difference = found.groups.means[g] - found.rests.means[g]
+        largest = _quantile_of_t(of_group, of_rest, difference, confidence)
         if np.isfinite(largest):
-            inflation[g] = largest / stdtrit(freedom, (1 + confidence) / 2)
-    behind = assignment.utilities[best] - assignment.utilities
-    return _around(behind, found, best, confidence, inflation)
+            inflation[g] = largest / student[g]
+    return student_reaches(found, confidence, inflation)
 
 
-def student_intervals(found: MeanCosts, confidence: float) -> NDArray[np.float64]:
-    """Return Student intervals that hold for all pairs of groups at once."""
-    best = int(np.argmin(found.means))
-    behind = found.means - found.means[best]
-    return _around(behind, found, best, confidence, np.ones(len(behind)))
-
-
-def _around(
-    behind: NDArray[np.float64],
-    found: MeanCosts,
-    best: int,
-    confidence: float,
-    inflation: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Return intervals around ``behind``, Bonferroni's for all pairs of groups.
-
-    The best group is picked from the data, so intervals must hold for all pairs.
-    """
-    n_pairs = max(len(behind) * (len(behind) - 1) / 2, 1)
-    total = found.variances + found.variances[best]
-    quantile = stdtrit(
-        _welch_freedom(found, best), 1 - (1 - confidence) / (2 * n_pairs)
-    )
-    reach = np.zeros_like(behind)
-    # Without any spread there is no doubt, and no number of degrees of freedom.
-    np.multiply(quantile * inflation, np.sqrt(total), out=reach, where=total > 0)
-    reach[np.isinf(total)] = np.inf
-    reach[best] = 0.0
-    return np.column_stack([behind - reach, behind + reach])
-
-
-def _welch_freedom(found: MeanCosts, best: int) -> NDArray[np.float64]:
-    """Return Welch's degrees of freedom of each group beside the best."""
+def _welch_freedom(found: Comparisons) -> NDArray[np.float64]:
+    """Return Welch's degrees of freedom of each group beside everyone else."""
+    groups, rests = found.groups, found.rests
     with np.errstate(invalid="ignore", divide="ignore"):
-        parts = found.variances**2 / (found.sizes - 1)
-        total = found.variances + found.variances[best]
-        freedom: NDArray[np.float64] = total**2 / (parts + parts[best])
+        parts = groups.variances**2 / (groups.sizes - 1)
+        parts += rests.variances**2 / (rests.sizes - 1)
+        total = groups.variances + rests.variances
+        freedom: NDArray[np.float64] = total**2 / parts
     return freedom
 
 
 def _quantile_of_t(
-    of_group: MeanCosts, of_best: MeanCosts, gap: float, confidence: float
+    of_group: MeanCosts, of_rest: MeanCosts, difference: float, confidence: float
 ) -> float:
     """Return the quantile of the absolute t statistic of resamples; NaN without any.
 
     A resample of equal costs has no such statistic.
     """
-    error = np.sqrt(of_group.variances + of_best.variances)
+    error = np.sqrt(of_group.variances + of_rest.variances)
     known = (error > 0) & np.isfinite(error)
     if not known.any():
         return float("nan")
-    off = np.abs(of_group.means - of_best.means - gap)[known]
+    off = np.abs(of_group.means - of_rest.means - difference)[known]
     return float(np.quantile(off / error[known], confidence))
 
 
@@ -150,12 +187,13 @@ def sum_terms(
     ])  # fmt: skip
 
 
-def _tables_of_sums(assignment: Assignment) -> list[NDArray[np.float64]]:
-    """Return for each group what ``MeanCosts.of_sums`` sums, a column for each row.
+def tables_of_terms(
+    problem: Problem, distances: NDArray[np.float64]
+) -> list[NDArray[np.float64]]:
+    """Return for each group the terms of its sums, a column for each row with weight.
 
-    Rows without weight are left out.
+    ``distances`` are the squared distances of all rows to what serves them.
     """
-    problem, distances = assignment.problem, _squared_distances(assignment)
     tables = []
     for g in range(problem.n_groups):
         rows = (problem.groups == g) & (problem.weights > 0)
@@ -163,7 +201,7 @@ def _tables_of_sums(assignment: Assignment) -> list[NDArray[np.float64]]:
     return tables
 
 
-def _squared_distances(assignment: Assignment) -> NDArray[np.float64]:
+def squared_distances(assignment: Assignment) -> NDArray[np.float64]:
     """Return the squared distance of each example to the mean that serves it."""
     X, centers = assignment.problem.X, assignment.centers
     if assignment.problem.utility == "nearest":
@@ -176,12 +214,15 @@ def _squared_distances(assignment: Assignment) -> NDArray[np.float64]:
 
 
 def _resampled(
-    table: NDArray[np.float64], n_bootstrap: int, rng: np.random.Generator
+    tables: list[NDArray[np.float64]],
+    found: MeanCosts,
+    n_bootstrap: int,
+    rng: np.random.Generator,
 ) -> MeanCosts:
-    """Return the mean costs of resamples of a group's rows, with replacement."""
-    if table.shape[1] <= MOST_RESAMPLED:
-        return MeanCosts.of_sums(resampled_sums(table, n_bootstrap, rng))
-    found = MeanCosts.of_sums(table.sum(axis=1, keepdims=True))
+    """Return the mean costs of resamples of these rows, with replacement."""
+    if sum(table.shape[1] for table in tables) <= MOST_RESAMPLED:
+        rows = np.concatenate(tables, axis=1)
+        return MeanCosts.of_sums(resampled_sums(rows, n_bootstrap, rng))
     means = found.means + np.sqrt(found.variances) * rng.normal(size=n_bootstrap)
     return MeanCosts(means, np.broadcast_to(found.variances, means.shape), found.sizes)
 

@@ -16,15 +16,20 @@ from rawlsian._core.parameters import Seed, check_n_clusters
 from rawlsian._core.problem import MaxDistance, Problem, Utility
 from rawlsian._engines.engine import (
     AuditFigures,
-    BootstrapSeed,
     Callback,
     Clusters,
     Engine,
+    IntervalSettings,
     Rows,
     TrainingRows,
 )
 from rawlsian._engines.finishing import free_centers, walked_means
-from rawlsian._engines.intervals import bootstrap_intervals
+from rawlsian._engines.intervals import (
+    Comparisons,
+    bootstrap_reaches,
+    squared_distances,
+    tables_of_terms,
+)
 from rawlsian._outofcore.problem import MAX_PASSES
 from rawlsian._rows.groups import encode_groups
 from rawlsian._search.fair_lloyd import FairRuns, Solutions
@@ -174,20 +179,45 @@ class InMemoryEngine(Engine):
         labels = _labels_by(estimator, is_prefit, self.given.X, self.problem.n_samples)
         return self.walk(labels, operator, max_iter)
 
-    def audit(
-        self,
-        labels: Any,
-        n_bootstrap: int,
-        confidence: float,
-        random_state: BootstrapSeed,
-    ) -> AuditFigures:
+    def audit(self, labels: Any, settings: IntervalSettings) -> AuditFigures:
         """Return figures with bootstrap intervals."""
         assignment = Assignment(self.problem, labels)
-        intervals = bootstrap_intervals(
-            assignment, n_bootstrap, confidence, random_state
-        )
+        comparisons, reaches = self._compare(squared_distances(assignment), settings)
         return AuditFigures(
-            assignment.utilities, assignment.counts, assignment.costs, intervals
+            assignment.utilities, assignment.counts, assignment.costs, comparisons,
+            reaches,
+        )  # fmt: skip
+
+    def audit_centers(
+        self, centers: NDArray[np.float64], settings: IntervalSettings
+    ) -> AuditFigures:
+        """Return figures with bootstrap intervals."""
+        problem, shape = self.problem, (len(centers), self.problem.n_groups)
+        labels, distances = nearest(problem.X, centers)
+        cells = labels * problem.n_groups + problem.groups
+        counts, costs = (
+            np.bincount(cells, weights, shape[0] * shape[1])
+            .reshape(shape)
+            .astype(np.float64)
+            for weights in (problem.weights, problem.weights * distances)
+        )
+        utilities = problem.max_distance - group_means(problem, distances)
+        return AuditFigures(
+            utilities, counts, costs, *self._compare(distances, settings)
+        )
+
+    def _compare(
+        self, distances: NDArray[np.float64], settings: IntervalSettings
+    ) -> tuple[Comparisons, NDArray[np.float64]]:
+        """Compare each group with everyone else."""
+        n_bootstrap, confidence, min_group, random_state = settings
+        tables = tables_of_terms(self.problem, distances)
+        sums = np.column_stack([table.sum(axis=1) for table in tables])
+        found = Comparisons.of_sums(sums, min_group)
+        if n_bootstrap == 0:
+            return found, np.full(len(tables), np.nan)
+        return found, bootstrap_reaches(
+            tables, found, n_bootstrap, confidence, random_state
         )
 
 

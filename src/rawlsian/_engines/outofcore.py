@@ -17,16 +17,16 @@ from rawlsian._core.parameters import (
 from rawlsian._core.problem import MaxDistance, Problem, Utility
 from rawlsian._engines.engine import (
     AuditFigures,
-    BootstrapSeed,
     Callback,
     Clusters,
     Engine,
+    IntervalSettings,
     Rows,
     TrainingRows,
 )
 from rawlsian._engines.finishing import improved_partition
-from rawlsian._engines.intervals import MeanCosts, student_intervals
-from rawlsian._outofcore.audit import figures_of
+from rawlsian._engines.intervals import Comparisons, student_reaches
+from rawlsian._outofcore.audit import GroupFigures, figures_by_centers, figures_of
 from rawlsian._outofcore.fit import finish_free, refined
 from rawlsian._outofcore.labels import given_labels, predicted_labels
 from rawlsian._outofcore.means import by_rule, rule_of_sample
@@ -247,22 +247,27 @@ class OutOfCoreEngine(Engine):
             start = given_labels(self.large, estimator.labels_)
         return traverse_out_of_core(self.large, self.sample, start, operator, max_iter)
 
-    def audit(
-        self,
-        labels: Any,
-        n_bootstrap: int,
-        confidence: float,
-        random_state: BootstrapSeed,
-    ) -> AuditFigures:
+    def audit(self, labels: Any, settings: IntervalSettings) -> AuditFigures:
         """Return figures with Student intervals: two passes."""
         column = given_labels(self.large, labels)
-        found = figures_of(self.large, column, self.utility)
-        costs = MeanCosts.of_sums(found.sums)
-        intervals = np.full((self.large.n_groups, 2), np.nan)
-        if n_bootstrap > 0:
-            intervals = student_intervals(costs, confidence)
-        utilities = self.large.max_distance - costs.means
-        return AuditFigures(utilities, found.counts, found.cluster_costs, intervals)
+        return self._compare(figures_of(self.large, column, self.utility), settings)
+
+    def audit_centers(
+        self, centers: NDArray[np.float64], settings: IntervalSettings
+    ) -> AuditFigures:
+        """Return figures with Student intervals: one pass."""
+        return self._compare(figures_by_centers(self.large, centers), settings)
+
+    def _compare(self, found: GroupFigures, settings: IntervalSettings) -> AuditFigures:
+        """Compare each group with everyone else."""
+        comparisons = Comparisons.of_sums(found.sums, settings.min_group)
+        reaches = np.full(self.large.n_groups, np.nan)
+        if settings.n_bootstrap > 0:
+            reaches = student_reaches(comparisons, settings.confidence)
+        utilities = self.large.max_distance - comparisons.groups.means
+        return AuditFigures(
+            utilities, found.counts, found.cluster_costs, comparisons, reaches
+        )
 
 
 def _end_of_walk(end: WalkEnd, is_interrupted: bool) -> SearchEnd:

@@ -40,11 +40,21 @@ def figures_of(
     shift = large.middle
     means = by_labels(large, labels.labels, labels.n_clusters, shift).means
     if utility == "nearest":
-        spread = large.add_up(_spread_of_cells, [], means.centers, large.n_groups)
-    else:
-        spread = large.add_up(
-            _spread_of, [labels.labels], means.centers, large.n_groups
-        )
+        return figures_by_centers(large, means.centers)
+    return _figures(
+        large.add_up(_spread_of, [labels.labels], means.centers, large.n_groups), large
+    )
+
+
+def figures_by_centers(
+    large: OutOfCoreProblem, centers: NDArray[np.float64]
+) -> GroupFigures:
+    """Add up the distances to the nearest centers: one pass."""
+    spread = large.add_up(_spread_of_cells, [], centers, large.n_groups)
+    return _figures(spread, large)
+
+
+def _figures(spread: _Spread, large: OutOfCoreProblem) -> GroupFigures:
     measured = rounded(spread.sums)
     sums = measured.sum(axis=0).T
     sums[0] = large.people

@@ -79,12 +79,22 @@ def draw_sample(
 
 def balanced_part(problem: Problem, n_rows: int, rng: np.random.RandomState) -> Problem:
     """Return a weighted part with equally many rows of each group, or all it has."""
+    rows = balanced_rows(problem, n_rows, rng)
+    return problem if len(rows) == problem.n_samples else weighted_part(problem, rows)
+
+
+def balanced_rows(
+    problem: Problem, n_rows: int, rng: np.random.RandomState
+) -> NDArray[np.int64]:
+    """Draw equally many rows of each group, or all it has; ascending."""
     has_weight = problem.weights > 0
     members = np.bincount(problem.groups[has_weight], minlength=problem.n_groups)
     ranks = _draw(members, n_rows, rng)
-    rows = _rows_of_ranks(problem.groups, problem.weights, ranks)
-    if len(rows) == problem.n_samples:
-        return problem
+    return _rows_of_ranks(problem.groups, problem.weights, ranks)
+
+
+def weighted_part(problem: Problem, rows: NDArray[np.int64]) -> Problem:
+    """Return some rows, weighted so that each group stands for all of its people."""
     return _weighted(
         problem.X[rows], problem.groups[rows], problem.weights[rows], problem.people
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -156,25 +156,75 @@ def frontier_of(
     """Find the frontier of a problem, as ``frontier`` does."""
     check_n_clusters(n_clusters, problem)
     check_count(n_points, "n_points", least=2)
-    rng = random_state_of(random_state)
-    everyone = _weighted(problem, problem.shares)
+    ends = search_ends(problem, n_clusters, random_state_of(random_state))
+    return not_dominated(problem, path_between(problem, ends, n_points))
+
+
+class Ends(NamedTuple):
+    """The best clusterings found for everyone together and for the worst-off group.
+
+    Attributes
+    ----------
+    plain : ndarray of shape (n_plain, n_clusters, n_features)
+        Centers of runs of k-means, best first.
+    fair : ndarray of shape (n_fair, n_clusters, n_features)
+        Centers of runs of Fair-Lloyd, best first.
+    shares : ndarray of shape (n_groups,)
+        Weights of the groups at the best fair centers, which sum to 1.
+    """
+
+    plain: NDArray[np.float64]
+    fair: NDArray[np.float64]
+    shares: NDArray[np.float64]
+
+
+def search_ends(
+    problem: Problem,
+    n_clusters: int,
+    rng: np.random.RandomState,
+    everyone: Problem | None = None,
+) -> Ends:
+    """Search for both ends as ``RawlsianKMeans`` does.
+
+    ``everyone`` is the problem of k-means, if some rows have no weight in the other.
+    """
+    if everyone is None:
+        everyone = weighted_as_one(problem, problem.shares)
     fair, plain = (
         thorough_search(FairRuns(each, MAX_ITER), n_clusters, rng)
         for each in (problem, everyone)
     )
-    found = [plain.centers[0] + everyone.shift, fair.centers[0] + problem.shift]
-    ends = [*(plain.centers + everyone.shift), *(fair.centers + problem.shift)]
+    return Ends(
+        plain.centers + everyone.shift,
+        fair.centers + problem.shift,
+        fair.group_weights[0],
+    )
+
+
+def path_between(problem: Problem, ends: Ends, n_points: int) -> NDArray[np.float64]:
+    """Return centers of the plain end, of the fair end, and of points in between.
+
+    The weights of the groups lie between those of the ends.
+    """
+    found = [ends.plain[0], ends.fair[0]]
     for step in np.linspace(0, 1, n_points)[1:-1]:
-        shares = (1 - step) * problem.shares + step * fair.group_weights[0]
-        between = _weighted(problem, shares)
-        runs = FairRuns(between, MAX_ITER).run(
-            np.array([*ends, *found]) - between.shift
-        )
-        found.append(runs.centers[np.argmin(runs.objectives)] + between.shift)
-    return not_dominated(problem, np.array(found))
+        shares = (1 - step) * problem.shares + step * ends.shares
+        starts = np.array([*ends.plain, *ends.fair, *found])
+        found.append(run_with_shares(problem, shares, starts))
+    return np.array(found)
 
 
-def _weighted(problem: Problem, shares: NDArray[np.float64]) -> Problem:
+def run_with_shares(
+    problem: Problem, shares: NDArray[np.float64], starts: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the best centers of k-means whose groups have these total weights."""
+    between = weighted_as_one(problem, shares)
+    runs = FairRuns(between, MAX_ITER).run(starts - between.shift)
+    best: NDArray[np.float64] = runs.centers[np.argmin(runs.objectives)]
+    return best + between.shift
+
+
+def weighted_as_one(problem: Problem, shares: NDArray[np.float64]) -> Problem:
     """Return a problem of one group, with weights that sum to each group's share."""
     weights = problem.weights * problem.pull(shares)[problem.groups]
     least = np.where(problem.weights > 0, LEAST_PULL * weights.max(), 0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -24,3 +25,10 @@ def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile into each kernel that calls it: passing many arrays takes time."""
     compiled: Callable[..., Any] = numba.njit(forceinline=True, **OPTIONS)(function)
     return compiled
+
+
+def is_compiled(kernel: Any) -> bool:
+    """Return True if machine code of a kernel is in the cache."""
+    folder = kernel.stats.cache_path
+    name = f"*.{kernel.__name__}-*.nbi"
+    return folder is not None and any(Path(folder).glob(name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import shutil
@@ -28,6 +29,7 @@ def check_outputs(
         if path.resolve() in taken:
             raise OutputError(f"{str(path)!r} {taken[path.resolve()]}; name another.")
         taken[path.resolve()] = "is asked for twice"
+        _check_name(path)
         if path.is_dir():
             raise OutputError(f"{str(path)!r} is a folder; name a file in it.")
         if path.exists() and not path.is_file():
@@ -38,6 +40,17 @@ def check_outputs(
                 "another file."
             )
         _check_writable(path)
+
+
+def _check_name(path: Path) -> None:
+    """Raise OutputError if the name is longer than the system allows."""
+    try:
+        path.lstat()
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise OutputError(
+                f"{str(path)!r} cannot be written ({error.strerror}); name another."
+            ) from error
 
 
 def _check_writable(path: Path) -> None:

@@ -89,7 +89,7 @@ class Roles:
     sensitive : tuple of str
         Columns that make the groups.
     labels : str or None
-        The column of clusters, of an audit.
+        The column of clusters: those of an audit, or those to begin from.
     identifier : str or None
         The column that names the rows.
     drop, categorical, numeric : tuple of str
@@ -97,6 +97,8 @@ class Roles:
         they look.
     use_sensitive : bool
         True to use the sensitive columns, too.
+    labels_option : str
+        The option that names the column of clusters.
     """
 
     sensitive: tuple[str, ...]
@@ -106,6 +108,7 @@ class Roles:
     categorical: tuple[str, ...] = ()
     numeric: tuple[str, ...] = ()
     use_sensitive: bool = False
+    labels_option: str = "--labels"
 
     def said_of(self, name: str) -> Kind | None:
         """Return the kind that the user gives a column, or None."""
@@ -118,7 +121,7 @@ def check_roles(table: Table, roles: Roles) -> None:
     """Refuse names that are not in the table, or that are given two roles."""
     one_role = {
         "--sensitive": roles.sensitive,
-        "--labels": () if roles.labels is None else (roles.labels,),
+        roles.labels_option: () if roles.labels is None else (roles.labels,),
         "--id": () if roles.identifier is None else (roles.identifier,),
         "--drop": roles.drop,
     }

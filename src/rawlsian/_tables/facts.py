@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rawlsian._tables.text import counted
@@ -9,6 +10,10 @@ from rawlsian._tables.text import counted
 if TYPE_CHECKING:
     from rawlsian._tables.columns import Unused
     from rawlsian.preprocessing.features import Feature
+
+
+# Groups that are named with the rows that they lose.
+MOST_NAMED = 10
 
 
 class Reason(NamedTuple):
@@ -38,6 +43,63 @@ class Reason(NamedTuple):
         return f"Left out: {self.where} ({self.reason})."
 
 
+class GroupRows(NamedTuple):
+    """Rows of a group that are left out, of all of its rows.
+
+    ``group`` is None for rows whose sensitive value is missing: they have no group.
+    """
+
+    group: str | None
+    n_left_out: int
+    n_rows: int
+
+    @property
+    def text(self) -> str:
+        """How many rows are left out, of how many."""
+        if self.group is None:
+            return f"{self.n_left_out:,} without a group"
+        share = self.n_left_out / self.n_rows
+        return f"{self.group} {self.n_left_out:,} of {self.n_rows:,} ({share:.1%})"
+
+
+def group_rows(
+    kept: Mapping[Any, int],
+    left_out: Mapping[Any, int],
+    name: Callable[[tuple[str, ...]], str],
+) -> list[GroupRows]:
+    """Return rows that are left out by group; nothing if there are none.
+
+    Parameters
+    ----------
+    kept, left_out : mapping of sensitive values to int
+        Rows of each group; None for rows that are left out and have no group.
+    name : callable
+        Names the group of these values.
+    """
+    if not left_out:
+        return []
+    values = sorted({*kept, *(each for each in left_out if each is not None)})
+    found = [
+        GroupRows(name(each), left_out.get(each, 0),
+                  kept.get(each, 0) + left_out.get(each, 0))
+        for each in values
+    ]  # fmt: skip
+    without = left_out.get(None, 0)
+    return [*found, *([GroupRows(None, without, without)] if without else [])]
+
+
+def _by_group_sentence(groups: Sequence[GroupRows]) -> list[str]:
+    """Return which groups lose most rows, if any do."""
+    if not groups:
+        return []
+    most = sorted(groups, key=lambda each: -each.n_left_out / each.n_rows)
+    shown = groups if len(groups) <= MOST_NAMED else most[:MOST_NAMED]
+    more = len(groups) - len(shown)
+    others = f"; and {counted(more, 'other group')}" if more else ""
+    texts = "; ".join(each.text for each in shown)
+    return [f"Left out by group: {texts}{others}."]
+
+
 class Facts(NamedTuple):
     """Facts about a table, in one file or in many.
 
@@ -57,6 +119,8 @@ class Facts(NamedTuple):
         Rows that are left out, by reason.
     remarks : list of str
         Sentences worth knowing.
+    left_out_by_group : list of GroupRows
+        Rows that are left out, by group; empty if there are none.
     """
 
     name: str
@@ -67,6 +131,7 @@ class Facts(NamedTuple):
     unused: list[Unused]
     left_out: list[Reason]
     remarks: list[str]
+    left_out_by_group: list[GroupRows]
 
     def lines(self, verb: str) -> list[str]:
         """Return what is printed; ``verb`` is "Clustered on" or "Compared on"."""
@@ -80,6 +145,7 @@ class Facts(NamedTuple):
             f"{verb} {len(self.features)}: {used}.",
             *(f"Left out: {each.name} ({each.reason})." for each in self.unused),
             *(each.sentence for each in self.left_out),
+            *_by_group_sentence(self.left_out_by_group),
             *self.remarks,
             "",
         ]
@@ -94,6 +160,10 @@ class Facts(NamedTuple):
                  "first_row": each.first_row}
                 | ({} if each.file is None else {"first_file": each.file})
                 for each in self.left_out
+            ],
+            "rows_not_clustered_by_group": [
+                {"group": each.group, "rows": each.n_left_out, "of": each.n_rows}
+                for each in self.left_out_by_group
             ],
             "remarks": list(self.remarks),
         }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Fit a table in parts: k-means on its encoded rows, then the method."""
+"""Fit a table in parts: options for its people, and the one that is chosen."""
 
 from __future__ import annotations
 
@@ -8,42 +8,40 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
-from rawlsian._core.parameters import PoolingStrength
 from rawlsian._core.problem import Utility
-from rawlsian._engines.outofcore import OutOfCoreEngine
+from rawlsian._engines.outofcore import BlockRows, OutOfCoreEngine
 from rawlsian._estimators.kmeans import RawlsianKMeans
-from rawlsian._estimators.pooling_cv import choose_pooling
 from rawlsian._outofcore.problem import OutOfCoreProblem, PassStep
+from rawlsian._recommend.advice import Advice, Wishes
+from rawlsian._recommend.choice import Candidate
+from rawlsian._recommend.parts import PartsPopulation
+from rawlsian._recommend.rules import Clusters
 from rawlsian._rows.opening import as_blocks
 from rawlsian._search.crossing import Callback
-from rawlsian._tables.analysis import Figures, Outcome, Progress, check_found
+from rawlsian._tables.analysis import Progress, check_found
 from rawlsian._tables.backends import EncodedRows
+from rawlsian._tables.fitting import checked_advice
+from rawlsian._tables.method_run import MethodRule
+from rawlsian._tables.options import FitOptions
+from rawlsian._tables.outcome import (
+    Ended,
+    Option,
+    Outcome,
+    baseline_name,
+    chosen_option,
+)
 from rawlsian._tables.survey import Encoding
-from rawlsian.metrics.audit import audit_of
+from rawlsian.metrics.audit import Audit, audit_by_centers, audit_of, renamed
 from rawlsian.operators.compositions import get_operator
 
 
 class FittedParts(NamedTuple):
-    """A fit of out-of-core rows: figures, labels of all rows, centers, passes."""
+    """A fit of out-of-core rows: figures, labels of all rows, passes."""
 
     outcome: Outcome
     labels: Any
-    centers: NDArray[np.float64]
     n_passes: int
-
-
-class _After(NamedTuple):
-    labels: Any
-    centers: NDArray[np.float64]
-    before: Figures
-    after: Figures
-    n_passes: int
-    n_steps: int | None
-    stop_reason: str | None
-    is_interrupted: bool
-    pooling: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,73 +66,67 @@ class EncodedTable:
         """Return an engine for the checked rows."""
         return OutOfCoreEngine(self.problem.again(callback), utility)
 
+    def nearest(self, clusters: Clusters) -> Any:
+        """Return the nearest center of each row."""
+        return BlockRows(self.problem.blocks).nearest(clusters.centers)
+
 
 def fit(
-    table: EncodedTable,
-    n_clusters: int,
-    method: str,
-    pooling: PoolingStrength,
-    seed: int,
-    progress: Progress,
+    table: EncodedTable, n_clusters: int, options: FitOptions, progress: Progress
 ) -> FittedParts:
-    """Run k-means, then the method, from k-means or independently of it."""
-    progress("k-means", 0, None)
-    kmeans = _kmeans(table, n_clusters, 0.0, seed, "k-means", progress)
-    kmeans._fit_engine(
-        OutOfCoreEngine(table.problem.as_one_group().again(kmeans.callback))
+    """Compare candidates, run a method if one is asked for, and choose."""
+    large, seed = table.problem, options.seed
+    population = PartsPopulation(
+        large, options.min_group, n_clusters, seed, _shown_as("search", progress)
     )
-    if kmeans.stop_reason_ == "interrupted":
-        raise KeyboardInterrupt  # nothing has been reached yet
-    members = _in_common(table, kmeans.labels_, kmeans.labels_, n_clusters).sum(axis=0)
-    check_found(n_clusters, int(np.count_nonzero(members)))
-    progress(method, 0, None)
-    if method.startswith("kmeans-"):
-        found = _searched(
-            table, kmeans.labels_, n_clusters, method, pooling, seed, progress
-        )
-    else:
-        found = _walked(
-            table, kmeans.labels_, n_clusters, method, pooling, seed, progress
-        )
-    common = _in_common(table, kmeans.labels_, found.labels, n_clusters)
-    encoding = table.encoding
+    limits = options.limits.of(float(large.people.sum()))
+    wishes = Wishes(
+        n_clusters, "nearest", options.pooling, limits, options.choose, seed,
+        options.for_new_people,
+    )  # fmt: skip
+
+    def audit(clusters: Clusters) -> Audit:
+        engine = table.engine()
+        found = _audit(engine, clusters, options)
+        large.n_passes += engine.n_passes
+        return renamed(found, np.array(table.encoding.group_names, object))
+
+    advice = checked_advice(population, wishes, audit, progress)
+    in_clusters = advice.points[0].effect.counts.sum(axis=1)
+    check_found(n_clusters, int(np.count_nonzero(in_clusters)))
+    result, ended = chosen_option(advice, options.choose, baseline_name(None)), None
+    if options.method is not None:
+        result, ended = _run(table, population, advice, options, progress)
+    progress("comparing groups", 0, None)
+    audits = (audit(advice.points[0].clusters), audit(result.candidate.clusters))
+    names = np.array(table.encoding.group_names, object)
     outcome = Outcome(
-        method,
-        n_clusters,
-        np.array(encoding.group_names, object),
-        encoding.group_sizes,
-        encoding.max_distance,
-        found.before,
-        found.after,
-        int(common.sum() - np.trace(common)),
-        found.n_steps,
-        found.stop_reason,
-        found.is_interrupted,
-        "nearest" if method == "kmeans-free" else "assigned",
-        found.pooling,
-        common.sum(axis=0).astype(np.float64),
-    )
-    n_passes = table.problem.n_passes + kmeans.n_passes_ + found.n_passes
-    return FittedParts(outcome, found.labels, found.centers, n_passes)
+        advice, result, audits, names, table.encoding.max_distance, None,
+        tuple(map(str, range(n_clusters))), limits, ended,
+    )  # fmt: skip
+    return FittedParts(outcome, _labels(table, result), large.n_passes)
 
 
-def _kmeans(
-    table: EncodedTable,
-    n_clusters: int,
-    pooling: PoolingStrength,
-    seed: int,
-    stage: str,
-    progress: Progress,
-    centers: Any = "free",
-) -> RawlsianKMeans:
-    return RawlsianKMeans(
-        n_clusters,
-        centers=centers,
-        pooling=pooling,
-        max_distance=table.encoding.max_distance,
-        random_state=seed,
-        callback=_shown_as(stage, progress),
-    )
+def _audit(engine: OutOfCoreEngine, clusters: Clusters, options: FitOptions) -> Audit:
+    """Audit what serves the people: the centers, or the members by their labels."""
+    if clusters.labels is None:
+        return audit_by_centers(engine, clusters.centers, min_group=options.min_group)
+    return audit_of(engine, clusters.labels, min_group=options.min_group)
+
+
+def _labels(table: EncodedTable, option: Option) -> Any:
+    """Return the cluster of each row, numbered so that few people seem to move."""
+    clusters = option.candidate.clusters
+    if clusters.labels is None:
+        return table.nearest(Clusters(option.centers))
+    blocks, numbers = table.problem.blocks, option.effect.numbers.astype(np.int32)
+    column = blocks.columns_of(clusters.labels, "labels")
+    renumbered = blocks.executor.keep(_renumbered, [column], numbers)
+    return blocks.join(renumbered, np.int32)
+
+
+def _renumbered(labels: Any, numbers: Any) -> Any:
+    return numbers[labels]
 
 
 def _shown_as(stage: str, progress: Progress) -> Callback:
@@ -144,95 +136,89 @@ def _shown_as(stage: str, progress: Progress) -> Callback:
         if isinstance(step, PassStep):
             progress(f"{stage}: pass", step.n_passes, step.max_passes)
         else:
-            progress(f"{stage}: search", step.n_done, step.n_runs)
+            progress(f"{stage}: runs", step.n_done, step.n_runs)
 
     return show
 
 
+# --- Methods -----------------------------------------------------------------------
+
+
+def _run(
+    table: EncodedTable,
+    population: PartsPopulation,
+    advice: Advice,
+    options: FitOptions,
+    progress: Progress,
+) -> tuple[Option, Ended]:
+    """Run a method out of core, and measure its result."""
+    method, large = str(options.method), population.large
+    progress(method, 0, None)
+    keep, callback = advice.points[0].clusters, _shown_as(method, progress)
+    if method.startswith("kmeans-"):
+        clusters, ended = _searched(population, advice, options, callback)
+    else:
+        engine = OutOfCoreEngine(population.of_search.again(callback))
+        engine.pool(advice.objective.pooling.strength)
+        walk = engine.walk(table.nearest(keep), get_operator(method), None)
+        large.n_passes += 1 + walk.n_passes
+        clusters = Clusters(walk.cluster_centers, walk.labels)
+        is_interrupted = walk.stop_reason == "interrupted"
+        ended = Ended(method, walk.n_iter, walk.stop_reason, is_interrupted)
+    if clusters.labels is not None:
+        means = _means(population, clusters.labels)
+        clusters = clusters._replace(centers=means)
+    effect = population.effects(keep, [clusters])[0]
+    return Option(
+        "method",
+        method,
+        None,
+        Candidate(MethodRule(method, options.seed), clusters, effect),
+        None,
+    ), (ended)
+
+
+def _means(population: PartsPopulation, labels: Any) -> NDArray[np.float64]:
+    """Return the mean of all members of each cluster, in one pass."""
+    large = population.large
+    column = large.blocks.columns_of(labels, "labels")
+    parts = large.blocks.run(
+        _weighted_sums, [large.weights, column], population.n_clusters
+    )
+    total = np.sum(list(parts), axis=0)
+    large.count_pass()
+    means: NDArray[np.float64] = total[:, 1:] / total[:, :1]
+    return means
+
+
+def _weighted_sums(
+    X: Any, weights: Any, labels: Any, n_clusters: int
+) -> NDArray[np.float64]:
+    """Return weight and weighted sum of the rows of each cluster."""
+    own = np.broadcast_to(np.asarray(weights, np.float64), len(X))
+    rows = np.column_stack([np.ones(len(X)), X]) * own[:, None]
+    return np.stack([rows[labels == c].sum(axis=0) for c in range(n_clusters)])
+
+
 def _searched(
-    table: EncodedTable,
-    start: Any,
-    n_clusters: int,
-    method: str,
-    pooling: PoolingStrength,
-    seed: int,
-    progress: Progress,
-) -> _After:
-    """Search apart from k-means; number clusters so that few rows seem to move."""
-    centers = method.removeprefix("kmeans-")
-    fair = _kmeans(table, n_clusters, pooling, seed, method, progress, centers)
-    fair._fit_engine(table.engine(fair.callback))
-    common = _in_common(table, fair.labels_, start, n_clusters)
-    _, numbers = linear_sum_assignment(-common)
-    blocks = table.problem.blocks
-    column = blocks.columns_of(fair.labels_, "labels")
-    renumbered = blocks.executor.keep(_renumbered, [column], numbers.astype(np.int32))
-    engine = table.engine()
-    kmeans = audit_of(engine, start, n_bootstrap=0)
-    sizes = table.encoding.group_sizes
-    utilities = fair.group_utilities_
-    return _After(
-        labels=blocks.join(renumbered, np.int32),
-        centers=fair.cluster_centers_[np.argsort(numbers)],
-        before=Figures(kmeans.utilities, kmeans.overall),
-        after=Figures(utilities, float(utilities @ sizes / sizes.sum())),
-        n_passes=fair.n_passes_ + engine.n_passes,
-        n_steps=None,
-        stop_reason=None,
-        is_interrupted=fair.stop_reason_ == "interrupted",
-        pooling=fair.pooling_,
+    population: PartsPopulation,
+    advice: Advice,
+    options: FitOptions,
+    callback: Callback,
+) -> tuple[Clusters, Ended]:
+    """Search apart from k-means, and finish on all rows."""
+    method, large = str(options.method), population.of_search
+    is_free = method == "kmeans-free"
+    solver = RawlsianKMeans(
+        population.n_clusters,
+        centers="free" if is_free else "mean",
+        pooling=advice.objective.pooling.strength,
+        max_distance=large.max_distance,
+        random_state=options.seed,
+        callback=callback,
     )
-
-
-def _walked(
-    table: EncodedTable,
-    start: Any,
-    n_clusters: int,
-    method: str,
-    pooling: PoolingStrength,
-    seed: int,
-    progress: Progress,
-) -> _After:
-    engine = table.engine(_shown_as(method, progress))
-    if pooling == "cv":
-        rng = np.random.RandomState(seed)
-        choice = choose_pooling(engine.to_search(n_clusters, rng), n_clusters, rng)
-        pooling = 0.0 if choice is None else choice.strength
-    engine.pool(float(pooling))
-    found = engine.walk(start, get_operator(method), None)
-    first, last = (
-        Figures(found.utilities[at], float(found.overall[at])) for at in (0, -1)
-    )
-    return _After(
-        labels=found.labels,
-        centers=found.cluster_centers,
-        before=first,
-        after=last,
-        n_passes=found.n_passes,
-        n_steps=found.n_iter,
-        stop_reason=found.stop_reason,
-        is_interrupted=found.stop_reason == "interrupted",
-        pooling=float(pooling),
-    )
-
-
-def _in_common(
-    table: EncodedTable, labels: Any, others: Any, n_clusters: int
-) -> NDArray[np.int64]:
-    """Count the rows that each cluster has in common with each of the others."""
-    blocks = table.problem.blocks
-    columns = [blocks.columns_of(each, "labels") for each in (labels, others)]
-    parts = blocks.executor.run(_count_pairs, columns, n_clusters)
-    common: NDArray[np.int64] = np.sum(list(parts), axis=0)
-    return common
-
-
-def _count_pairs(labels: Any, others: Any, n_clusters: int) -> NDArray[np.int64]:
-    pairs = labels.astype(np.int64) * n_clusters + others
-    counts = np.bincount(pairs, minlength=n_clusters**2)
-    return counts.reshape(n_clusters, n_clusters)
-
-
-def _renumbered(labels: Any, numbers: NDArray[np.int32]) -> NDArray[np.int32]:
-    renumbered: NDArray[np.int32] = numbers[labels]
-    return renumbered
+    solver._fit_engine(OutOfCoreEngine(large.again(callback)))
+    population.large.n_passes += solver.n_passes_
+    clusters = Clusters(solver.cluster_centers_, None if is_free else solver.labels_)
+    ended = Ended(method, None, None, solver.stop_reason_ == "interrupted")
+    return clusters, ended

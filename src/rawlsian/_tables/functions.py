@@ -9,7 +9,8 @@ import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from rawlsian._tables.results import TableAudit, TableFit, TablePrediction
+from rawlsian._tables.audit_result import TableAudit
+from rawlsian._tables.results import TableFit, TablePrediction
 
 if TYPE_CHECKING:
     from rawlsian._tables.model import Model
@@ -23,10 +24,15 @@ def fit_table(
     table: Any,
     sensitive: Names,
     *,
-    clusters: int | str | range | tuple[int, int],
+    clusters: int | str | range | tuple[int, int] | None = None,
     choose_by: str | None = None,
-    method: str = "rawls",
-    utility: str | None = None,
+    method: str | None = None,
+    choose: str | int | None = None,
+    served_by: str | None = None,
+    start: str | None = None,
+    max_moved: str | int | None = None,
+    max_loss: str | float | None = None,
+    min_group: int = 30,
     pooling: float | str | None = None,
     new_people: bool = True,
     out: PathLike | None = None,
@@ -48,7 +54,7 @@ def fit_table(
     force: bool = False,
     progress: Progress | None = None,
 ) -> TableFit:
-    """Cluster a table with k-means, then serve its worst-off group better.
+    """Compare clusterings of a table, and recommend one that is fair and will hold.
 
     This is ``rawlsian fit``. Error messages use the names of the command's options:
     ``--drop`` is the argument ``drop``. Nothing is written unless a path is given.
@@ -60,35 +66,49 @@ def fit_table(
         pattern names Parquet files, whose rows are never all in memory.
     sensitive : str or list of str
         Columns that make the groups; several make their intersections.
-    clusters : int, str, range or (int, int)
+    clusters : int, str, range or (int, int), default=None
         Number of clusters. Of a range, such as "2:12" or (2, 12), all are tried, and
-        ``choose_by`` takes one.
+        ``choose_by`` takes one. None takes the clusters of ``start``.
     choose_by : {"silhouette", "held-out", "held-out-worst"}, default=None
         How to choose from a range of clusters; None means "silhouette".
         "silhouette": the highest. "held-out": the smallest number that no larger one
         clearly beats in the mean squared distance of people whom k-means was not fitted
         on. "held-out-worst": the same for the worst-off group.
-    method : str, default="rawls"
+    method : str, default=None
+        None compares the trade-off, the solver, walks and restarts of k-means, and
+        recommends a point. A name runs one method and takes its result:
         "rawls", "R1", "R2", "R1+R2", "R2-exhaustive", "batch" and "relocate" reassign
-        people, starting from k-means; centers stay means. "kmeans-mean" (means) and
-        "kmeans-free" and "fair-lloyd" (free centers) search independently of it.
-        "kmeans-free" is often the best.
-    utility : {"nearest", "assigned"}, default=None
-        The mean that serves a person, for methods that reassign; None means "nearest".
-        "nearest": reassigning moves the means, and everyone is in the cluster of the
-        nearest, as ``predict_table`` finds it. "assigned": people stay in the clusters
-        that the method put them in, nearest or not; a table in parts needs this.
+        people; centers stay means. "kmeans-mean" (means) and "kmeans-free" and
+        "fair-lloyd" (free centers) search independently of k-means.
+    choose : {"recommended", "keep", "most"} or int, default=None
+        The option to take: the recommended one (None), k-means or the clusters of
+        ``start`` ("keep"), the best for the worst-off group ("most"), or a point of the
+        trade-off by its number.
+    served_by : {"center", "members"}, default=None
+        What serves a person. "center": everyone is served by the nearest center, and
+        the centers are published with the labels. "members": everyone is served by the
+        mean of those who are in the cluster, and the labels carry the fairness. None
+        means "center", or "members" with ``start``.
+    start : str, default=None
+        Column of clusters to begin from, and to compare with, instead of k-means.
+    max_moved : str or int, default=None
+        Most people who may be in another cluster: a number, or a share such as "5%".
+    max_loss : str or float, default=None
+        Most per cent by which a group's mean squared distance may rise, as "10%" or 10.
+    min_group : int, default=30
+        Groups with fewer people are reported, but not optimised for and not judged.
     pooling : float or "cv", default=None
         Mix each group's cost with everyone's, so that the noise of small groups decides
         less: a number of people, as in ``RawlsianKMeans``, or "cv" to choose it by
         people left out of fits. None means "cv" ("fair-lloyd" does not pool).
     new_people : bool, default=True
-        Measure how people who are left out of fits are served, beside k-means. It takes
-        six more fits; for a table in parts it is not measured.
+        Measure how people who are left out of fits are served. Without it the change
+        in the table decides what is recommended.
     out, frontier : path, default=None
         Files for each row's cluster, of the result and at every point of the
         trade-off: .csv, .tsv or .parquet. For a folder or a pattern of Parquet files
-        ``out`` is a folder.
+        ``out`` is a folder. If centers serve people, ``out`` also writes them, beside
+        "labels.csv" to "labels.centers.csv".
     report : path, default=None
         File for the page.
     save : path, default=None
@@ -124,7 +144,8 @@ def fit_table(
     Returns
     -------
     TableFit
-        Utilities before and after, labels, model and page.
+        The recommendation, options with their effects, labels, centers, model and
+        page.
 
     Raises
     ------
@@ -147,7 +168,7 @@ def fit_table(
     ... })
     >>> fit = fit_table(people, "sex", clusters=2)
     >>> fit.labels
-    array([1, 1, 0, 1, 0, 1, 0, 0], dtype=int32)
+    array([0, 0, 1, 0, 1, 0, 1, 1], dtype=int32)
     >>> fit.to_dict()["least_advantaged"]
     {'before': 'f', 'after': 'f'}
     """
@@ -158,14 +179,20 @@ def fit_table(
     from rawlsian._tables.request import TableRequest, as_path
 
     options = FitOptions.given(
-        clusters, choose_by, method, utility, pooling, new_people, seed
-    )
-    request = TableRequest.given(
-        table, sensitive, drop=drop, categorical=categorical, numeric=numeric,
-        use_sensitive=use_sensitive, id=id, missing=missing, na=na,
-        delimiter=delimiter, encoding=encoding, engine=engine, scheduler=scheduler,
+        clusters=clusters, choose_by=choose_by, method=method, choose=choose,
+        served_by=served_by, pooling=pooling, start=start, max_moved=max_moved,
+        max_loss=max_loss, min_group=min_group, new_people=new_people, seed=seed,
     )  # fmt: skip
-    outputs = Outputs(as_path(out), as_path(save), as_path(frontier), as_path(report))
+    request = TableRequest.given(
+        table, sensitive, labels=start, labels_option="--start", drop=drop,
+        categorical=categorical, numeric=numeric, use_sensitive=use_sensitive, id=id,
+        missing=missing, na=na, delimiter=delimiter, encoding=encoding, engine=engine,
+        scheduler=scheduler,
+    )  # fmt: skip
+    outputs = Outputs(
+        as_path(out), as_path(save), as_path(frontier), as_path(report),
+        options.served_by == "center",
+    )  # fmt: skip
     return run.fit(request, options, outputs, force, progress or _silent)
 
 
@@ -173,8 +200,10 @@ def audit_table(
     table: Any,
     sensitive: Names,
     *,
-    labels: str,
-    utility: str = "assigned",
+    labels: str | None = None,
+    centers: TableFit | Model | PathLike | None = None,
+    served_by: str | None = None,
+    min_group: int = 30,
     drop: Names = (),
     categorical: Names = (),
     numeric: Names = (),
@@ -191,10 +220,11 @@ def audit_table(
     force: bool = False,
     progress: Progress | None = None,
 ) -> TableAudit:
-    """Report how well the clusters of a table serve each group.
+    """Report how well clusters, or published centers, serve each group of a table.
 
     This is ``rawlsian audit``. Error messages use the names of the command's options:
     ``--drop`` is the argument ``drop``. Nothing is written unless ``report`` is given.
+    Give either ``labels`` or ``centers``.
 
     Parameters
     ----------
@@ -202,11 +232,18 @@ def audit_table(
         As in ``fit_table``.
     sensitive : str or list of str
         Columns that make the groups; several make their intersections.
-    labels : str
+    labels : str, default=None
         Column with each row's cluster.
-    utility : {"assigned", "nearest"}, default="assigned"
-        "assigned": the mean of a person's own cluster counts. "nearest": labels give
-        the means, and every person counts by the nearest mean.
+    centers : path, TableFit or Model, default=None
+        Centers, of which the nearest serves a person. A model, or the .json file of one
+        that ``fit_table(..., save=...)`` wrote, has its own encoding, which applies. A
+        .csv, .tsv or .parquet file has a row for each cluster in the units of the
+        table: see "Published centers" in the documentation.
+    served_by : {"members", "center"}, default=None
+        What serves a person. "members", the default with labels: the mean of those in
+        their cluster. "center": the nearest of the clusters' means, or of ``centers``.
+    min_group : int, default=30
+        Groups with fewer people get no interval and are not named as served worst.
     drop, categorical, numeric : str or list of str, default=()
         Columns to leave out, and to take as categories or numbers however they look.
     use_sensitive : bool, default=False
@@ -240,7 +277,7 @@ def audit_table(
     Returns
     -------
     TableAudit
-        Utilities of each group and cluster, and the page.
+        Distances and utilities of each group and cluster, and the page.
 
     Raises
     ------
@@ -268,25 +305,18 @@ def audit_table(
     """
     _require_pyarrow()
     from rawlsian._tables import run
+    from rawlsian._tables.audit_options import AuditOptions
     from rawlsian._tables.outputs import Outputs
-    from rawlsian._tables.request import (
-        TableRequest,
-        as_path,
-        check_labels,
-        check_seed,
-        checked_utility,
-    )
+    from rawlsian._tables.request import TableRequest, as_path
 
-    check_labels(labels)
-    check_seed(seed)
-    chosen = checked_utility(utility)
+    options = AuditOptions.given(labels, centers, served_by, min_group, seed)
     request = TableRequest.given(
         table, sensitive, labels=labels, drop=drop, categorical=categorical,
         numeric=numeric, use_sensitive=use_sensitive, id=id, missing=missing, na=na,
         delimiter=delimiter, encoding=encoding, engine=engine, scheduler=scheduler,
     )  # fmt: skip
     outputs = Outputs(page=as_path(report))
-    return run.audit(request, chosen, seed, outputs, force, progress or _silent)
+    return run.audit(request, options, outputs, force, progress or _silent)
 
 
 def predict_table(
@@ -308,7 +338,7 @@ def predict_table(
     This is ``rawlsian predict``. Error messages use the names of the command's
     options: ``--na`` is the argument ``na``. Rows of the table that the model was
     fitted on get the cluster of the fit, unless that was made with "kmeans-mean" or
-    ``utility="assigned"``, which put people in clusters that are not the nearest.
+    ``served_by="members"``, which put people in clusters that are not the nearest.
 
     Parameters
     ----------
@@ -358,7 +388,7 @@ def predict_table(
     ... })
     >>> fit = fit_table(people, "sex", clusters=2, method="kmeans-free")
     >>> predict_table(fit, pa.table({"age": [20, 70]})).labels
-    array([1, 0], dtype=int32)
+    array([0, 1], dtype=int32)
     """
     _require_pyarrow()
     from rawlsian._tables import run

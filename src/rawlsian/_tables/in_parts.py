@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from rawlsian._core.problem import Utility
 from rawlsian._tables import fit_parts
 from rawlsian._tables.analysis import Progress, check_rows
+from rawlsian._tables.audit_options import AuditOptions
 from rawlsian._tables.backends import Backend, dask_backend, thread_backend
-from rawlsian._tables.facts import Facts, Passes, Reason
+from rawlsian._tables.facts import Facts, Passes, Reason, group_rows
 from rawlsian._tables.fit_parts import EncodedTable
 from rawlsian._tables.folder import LabelledPieces
 from rawlsian._tables.memory import FoundAudit, FoundClusters
 from rawlsian._tables.model import Model
 from rawlsian._tables.options import FitOptions
 from rawlsian._tables.parts import Parts, Piece, open_parts
+from rawlsian._tables.prepare import name_of_group
 from rawlsian._tables.request import TableRequest
+from rawlsian._tables.serving import UTILITY
 from rawlsian._tables.survey import (
     ColumnChoice,
     Survey,
@@ -30,7 +31,7 @@ from rawlsian._tables.survey import (
     survey,
     survey_piece,
 )
-from rawlsian.metrics.audit import audit_of
+from rawlsian.metrics.audit import audit_by_centers, audit_of, renamed
 
 
 class PartsTable(NamedTuple):
@@ -78,19 +79,21 @@ class PartsTable(NamedTuple):
                 for reason, each in self.found.left_out.items()
             ],
             remarks_of(self.found, encoding, self.parts),
+            group_rows(self.found.groups, self.found.lost, name_of_group),
         )
 
     def fit(self, options: FitOptions, progress: Progress) -> FoundClusters:
-        """Run k-means, then the method; one number and its utility were checked."""
-        n_clusters, method = options.numbers[0], options.method
+        """Compare candidates and choose one; the options were checked."""
+        assert options.numbers is not None
+        n_clusters = options.numbers[0]
         n_rows, encoding = sum(self.found.lengths), self.table.encoding
         check_rows(n_clusters, n_rows)
-        fitted = fit_parts.fit(
-            self.table, n_clusters, method, options.pooling, options.seed, progress
-        )
+        fitted = fit_parts.fit(self.table, n_clusters, options, progress)
+        outcome = fitted.outcome
         model = Model(
-            encoding.features, fitted.centers, self.request.roles.sensitive,
-            encoding.max_distance, method, self.choice.identifier,
+            encoding.features, outcome.result.centers, self.request.roles.sensitive,
+            encoding.max_distance, options.method or outcome.result.key,
+            self.choice.identifier,
         )  # fmt: skip
         labels = LabelledPieces(
             self.parts, self.pieces, self.found.lengths, self.choice, fitted.labels,
@@ -98,16 +101,22 @@ class PartsTable(NamedTuple):
         )  # fmt: skip
         n_parts = len(self.parts.parts)
         passes = Passes(self.request.engine, n_rows, n_parts, fitted.n_passes)
-        return FoundClusters(fitted.outcome, model, labels, None, None, passes, None)
+        return FoundClusters(outcome, model, labels, None, passes, None)
 
-    def audit(self, utility: Utility, seed: int, progress: Progress) -> FoundAudit:
-        """Audit the column of clusters."""
+    def audit(self, options: AuditOptions, progress: Progress) -> FoundAudit:
+        """Audit the column of clusters, or centers that are given."""
         progress("auditing", 0, None)
-        engine = self.table.engine(utility=utility)
-        result = audit_of(engine, self.table.rows.labels)
         encoding = self.table.encoding
-        result = replace(result, groups=np.array(encoding.group_names, object))
-        return FoundAudit(result, encoding.clusters, None)
+        engine = self.table.engine(utility=UTILITY[options.served_by])
+        clusters, least = encoding.clusters, options.min_group
+        if options.centers is None:
+            result = audit_of(engine, self.table.rows.labels, min_group=least)
+        else:
+            clusters, centers = options.named_centers(encoding.features)
+            result = audit_by_centers(engine, centers, min_group=least)
+        names = np.array(encoding.group_names, object)
+        result = renamed(result, names)
+        return FoundAudit(result, clusters, options.served_by, None)
 
 
 @contextmanager
@@ -117,7 +126,9 @@ def open_in_parts(
     """Decide columns by the first rows, start the backend, and encode all rows."""
     texts = request.source.missing_texts
     parts = open_parts(files, texts, request.roles.drop)
-    choice = choose_columns(parts, request.roles, request.when_missing, texts)
+    choice = choose_columns(
+        parts, request.roles, request.when_missing, texts, request.features
+    )
     if request.engine == "dask":
         progress("starting Dask", 0, None)
     is_local = request.engine == "blocks"
@@ -137,7 +148,7 @@ def _encoded(
     found = survey(
         pieces,
         backend.run(survey_piece, pieces, choice.plan),
-        request.roles,
+        request.roles.categorical if request.features is None else choice.plan.names,
         lambda done: progress("reading", done, len(pieces)),
     )
     encoding = encoding_of(found, choice, parts.n_rows)

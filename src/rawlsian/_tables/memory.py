@@ -7,27 +7,29 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rawlsian._core.assignment import Assignment
-from rawlsian._core.nearest import nearest
-from rawlsian._core.parameters import PoolingStrength
-from rawlsian._core.problem import Problem, Utility
+from rawlsian._core.problem import Problem
 from rawlsian._engines.memory import InMemoryEngine
-from rawlsian._estimators.pooling_cv import choose_pooling
+from rawlsian._recommend.effects import Served
+from rawlsian._recommend.population import MemoryPopulation
+from rawlsian._recommend.rules import Clusters
 from rawlsian._tables import analysis
-from rawlsian._tables.analysis import Fitted, Outcome, Progress, TradeOff
+from rawlsian._tables.analysis import Progress
+from rawlsian._tables.audit_options import AuditOptions
 from rawlsian._tables.choosing_k import Choice, try_range
 from rawlsian._tables.columns import Used, as_category, find
 from rawlsian._tables.facts import Facts, Passes, Reason
+from rawlsian._tables.fitting import MemoryFit, fit as fit_people
 from rawlsian._tables.model import Model
-from rawlsian._tables.new_people import NewPeople, expect
-from rawlsian._tables.options import FitOptions
+from rawlsian._tables.options import FitOptions, check_start
+from rawlsian._tables.outcome import Outcome
 from rawlsian._tables.prepare import Prepared, clusters_of, prepare
 from rawlsian._tables.read import Column
 from rawlsian._tables.request import TableRequest
+from rawlsian._tables.serving import UTILITY, ServedBy
 from rawlsian._tables.write import MemoryLabels
-from rawlsian.metrics.audit import Audit, audit_of
+from rawlsian.metrics.audit import Audit, audit_by_centers, audit_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +49,7 @@ class MemoryTable:
     identifier : Column or None
         Column that names the rows.
     clusters : Used or None
-        Column of clusters, of an audit.
+        Column of clusters: those of an audit, or those to begin from.
     """
 
     name: str
@@ -65,8 +67,10 @@ class MemoryTable:
         table, roles = request.source.read(), request.roles
         clusters = None
         if roles.labels is not None:
-            clusters = as_category(find(table, roles.labels, "--labels"))
-        prepared = prepare(table, roles, request.when_missing, clusters)
+            clusters = as_category(find(table, roles.labels, roles.labels_option))
+        prepared = prepare(
+            table, roles, request.when_missing, clusters, request.features
+        )
         noticed = (column.name for column in prepared.unused if column.is_identifier)
         found = roles.identifier or next(noticed, None)
         identifier = None if found is None else table.columns[found]
@@ -92,126 +96,106 @@ class MemoryTable:
             self.prepared.unused,
             [Reason(*each) for each in self.prepared.left_out.by_reason()],
             self.prepared.remarks,
+            self.prepared.left_out_by_group,
         )
 
     def fit(self, options: FitOptions, progress: Progress) -> FoundClusters:
-        """Run k-means, then the method, with one number of clusters or the best."""
-        problem, numbers, seed = self.problem, options.numbers, options.seed
-        analysis.check_clusters(max(numbers), problem)
-        choice: Choice | None = None
-        if len(numbers) > 1:
-            choice, before = try_range(
-                problem, numbers, options.choose_by, seed, progress
-            )
+        """Compare candidates and choose one, for one number of clusters or the best."""
+        choice, start, names = None, None, None
+        if self.clusters is not None:
+            found, start = clusters_of(self.clusters, self.prepared.rows)
+            names = tuple(found)
+            check_start(names)
         else:
-            progress("k-means", 0, None)
-            before = analysis.plain(problem, numbers[0], seed)
-        pooling = self._strength(options.pooling, len(before.centers), seed, progress)
-        fitted = analysis.fit(
-            problem, before, options.method, options.utility, pooling, seed, progress
-        )
-        prepared, identifier = self.prepared, self.identifier
-        after = fitted.after
+            choice = self._number(options, progress)
+        n_clusters = len(names) if names else self._n_clusters(options, choice)
+        numbers = tuple(map(str, range(n_clusters)))
+        fitted = fit_people(self.problem, options, start, names or numbers, progress)
+        outcome, prepared, identifier = fitted.outcome, self.prepared, self.identifier
         model = Model(
-            prepared.features, after.centers, self.sensitive, problem.max_distance,
-            options.method, None if identifier is None else identifier.name,
+            prepared.features, outcome.result.centers, self.sensitive,
+            outcome.max_distance, options.method or outcome.result.key,
+            None if identifier is None else identifier.name, names,
         )  # fmt: skip
         labels = MemoryLabels(
-            self.n_rows, identifier, prepared.rows, prepared.left_out, after.labels
-        )
-        new_people = None
-        if options.for_new_people and not fitted.is_interrupted:
-            new_people = self._new_people(fitted, seed, progress)
-        return FoundClusters(
-            fitted.outcome, model, labels, choice, new_people, None,
-            FitInMemory(self, fitted, seed, choice, new_people),
+            self.n_rows, identifier, prepared.rows, prepared.left_out,
+            fitted.after.labels.astype(np.int32), names,
         )  # fmt: skip
+        return FoundClusters(
+            outcome, model, labels, choice, None, FitInMemory(self, fitted, choice)
+        )
 
-    def _strength(
-        self, pooling: PoolingStrength, n_clusters: int, seed: int, progress: Progress
-    ) -> float:
-        """Return the strength of pooling, chosen if it is "cv"."""
-        if pooling != "cv":
-            return float(pooling)
-        progress("choosing the pooling", 0, None)
-        choice = choose_pooling(self.problem, n_clusters, np.random.RandomState(seed))
-        return 0.0 if choice is None else choice.strength
-
-    def _new_people(
-        self, fitted: Fitted, seed: int, progress: Progress
-    ) -> NewPeople | None:
-        """Measure people who are left out; Ctrl-C goes on without that."""
-        progress("people who are left out", 0, None)
-        try:
-            return expect(
-                self.problem, fitted.before, fitted.after, fitted.method,
-                fitted.utility, fitted.pooling, seed,
-            )  # fmt: skip
-        except KeyboardInterrupt:
+    def _number(self, options: FitOptions, progress: Progress) -> Choice | None:
+        """Try the numbers of clusters, if there are several."""
+        assert options.numbers is not None
+        analysis.check_clusters(max(options.numbers), self.problem)
+        if len(options.numbers) == 1:
             return None
+        return try_range(
+            self.problem, options.numbers, options.choose_by, options.seed, progress
+        )[0]
 
-    def audit(self, utility: Utility, seed: int, progress: Progress) -> FoundAudit:
-        """Audit the column of clusters."""
-        assert self.clusters is not None
-        names, codes = clusters_of(self.clusters, self.prepared.rows)
+    def _n_clusters(self, options: FitOptions, choice: Choice | None) -> int:
+        assert options.numbers is not None
+        return options.numbers[0] if choice is None else choice.n_clusters
+
+    def audit(self, options: AuditOptions, progress: Progress) -> FoundAudit:
+        """Audit the column of clusters, or centers that are given."""
         progress("auditing", 0, None)
-        problem = replace(self.problem, utility=utility)
-        result = audit_of(InMemoryEngine(problem), codes, random_state=seed)
-        if utility == "nearest":
-            codes = nearest(problem.X, Assignment(problem, codes).centers)[0]
-        return FoundAudit(result, names, AuditInMemory(self, result, names, codes))
+        served_by, seed, least = options.served_by, options.seed, options.min_group
+        problem = replace(self.problem, utility=UTILITY[served_by])
+        engine = InMemoryEngine(problem)
+        if options.centers is not None:
+            names, centers = options.named_centers(self.prepared.features)
+            result = audit_by_centers(
+                engine, centers, min_group=least, random_state=seed
+            )
+            clusters = Clusters(centers)
+        else:
+            assert self.clusters is not None
+            names, codes = clusters_of(self.clusters, self.prepared.rows)
+            result = audit_of(engine, codes, min_group=least, random_state=seed)
+            means = Assignment(problem, codes).centers
+            clusters = Clusters(means, codes if served_by == "members" else None)
+        served = MemoryPopulation(problem, least).served(clusters)
+        shown = AuditInMemory(self, result, names, served_by, served)
+        return FoundAudit(result, names, served_by, shown)
 
 
-@dataclass(frozen=True, eq=False)
-class FitInMemory:
-    """A fit of rows in memory; trade-off and cloud are searched when asked for."""
+class FitInMemory(NamedTuple):
+    """A fit of a table in memory, with what its page draws."""
 
     table: MemoryTable
-    fitted: Fitted
-    seed: int
+    fitted: MemoryFit
     choice: Choice | None
-    new_people: NewPeople | None
-
-    @cached_property
-    def trade_off(self) -> TradeOff:
-        """Clusterings between the best k-means and the best for the worst-off."""
-        fitted = self.fitted
-        return analysis.trade_off(
-            self.table.problem, fitted.before, fitted.pooling, self.seed
-        )
-
-    @cached_property
-    def cloud(self) -> NDArray[np.float64]:
-        """Group utilities of k-means from many random starts."""
-        return analysis.cloud(self.table.problem, self.fitted.n_clusters, self.seed)
 
 
 class AuditInMemory(NamedTuple):
     """An audit of rows in memory, with what its page draws.
 
-    ``labels`` are the clusters that serve each row: its own, or that of the nearest
-    mean.
+    ``served`` has the cluster that serves each row, its own or that of the nearest
+    center, and the squared distance to what serves it.
     """
 
     table: MemoryTable
     audit: Audit
     clusters: list[str]
-    labels: NDArray[np.int32]
+    served_by: ServedBy
+    served: Served
 
 
 class FoundClusters(NamedTuple):
     """Result of a fit, wherever the rows are.
 
     ``labels`` can be saved, and read back; ``choice`` is None unless there was a range
-    of numbers of clusters, ``new_people`` unless it was measured, ``in_memory`` for a
-    table in parts, and ``passes`` for one in memory.
+    of numbers of clusters, ``in_memory`` for a table in parts, and ``passes`` for one
+    in memory.
     """
 
     outcome: Outcome
     model: Model
     labels: Any
     choice: Choice | None
-    new_people: NewPeople | None
     passes: Passes | None
     in_memory: FitInMemory | None
 
@@ -221,4 +205,5 @@ class FoundAudit(NamedTuple):
 
     audit: Audit
     clusters: list[str]
+    served_by: ServedBy
     in_memory: AuditInMemory | None

@@ -7,25 +7,25 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from rawlsian._core.parameters import PoolingStrength
-from rawlsian._core.problem import Utility
 from rawlsian._estimators.fair_lloyd import FairLloyd
 from rawlsian._estimators.kmeans import RawlsianKMeans
 from rawlsian._tables.errors import WrongUseError
+from rawlsian._tables.serving import ServedBy
 
 WALK = (
-    "The start is the best of ten runs of k-means. From there {how}; every step raises "
-    "the lowest group utility, pooled if groups are pooled, and it ends when no step "
-    "does. "
+    "The start is the best k-means found, or the clusters of --start. From there "
+    "{how}; every step raises the lowest group utility, pooled if groups are pooled, "
+    "and it ends when no step does. "
 )
-SERVED: dict[Utility, str] = {
-    "assigned": "Centers are the means of their clusters, and a person need not be in "
+SERVED: dict[ServedBy, str] = {
+    "members": "Centers are the means of their clusters, and a person need not be in "
     "the cluster of the nearest one.",
-    "nearest": "Centers are the means of the people assigned to them; everyone is then "
+    "center": "Centers are the means of the people assigned to them; everyone is then "
     "in the cluster of the nearest center, so nobody is held in one that serves them "
     "worse.",
 }
 SEARCH = (
-    "The start is the best of ten runs of k-means. Beside it {name} searches for a "
+    "Beside the best k-means found {name} searches for a "
     "clustering in which the utility of the worst-off group is as high as possible; "
 )
 FREE = "centers may lie anywhere, and everyone is in the cluster of the nearest one."
@@ -84,15 +84,15 @@ METHODS = {
 }
 
 
-def describe(method: str, utility: Utility) -> str:
+def describe(method: str, served_by: ServedBy) -> str:
     """Return the paragraph of a page on the method."""
     how = METHODS[method]
-    return how.sentence if how.solver else how.sentence + SERVED[utility]
+    return how.sentence if how.solver else how.sentence + SERVED[served_by]
 
 
-def pooling_of(method: str, pooling: PoolingStrength | None) -> PoolingStrength:
+def pooling_of(method: str | None, pooling: PoolingStrength | None) -> PoolingStrength:
     """Return the pooling of a method: one that was asked for, or chosen by "cv"."""
-    if METHODS[method].takes_pooling:
+    if method is None or METHODS[method].takes_pooling:
         return "cv" if pooling is None else pooling
     if pooling not in (None, 0):
         raise WrongUseError(
@@ -102,14 +102,13 @@ def pooling_of(method: str, pooling: PoolingStrength | None) -> PoolingStrength:
     return 0.0
 
 
-def utility_of(method: str, utility: Utility | None) -> Utility:
-    """Return the utility of a method: one that was asked for, or its own."""
-    how = METHODS[method]
-    if how.solver is None:
-        return utility or "nearest"
-    if utility is not None:
+def serving_of(method: str | None, served_by: ServedBy | None) -> ServedBy:
+    """Return what serves a person: as asked for, or as the method has it."""
+    if method is None or METHODS[method].solver is None:
+        return served_by or "center"
+    if served_by is not None:
         raise WrongUseError(
-            f"--utility {utility} goes with methods that reassign people, such as "
+            f"--served-by {served_by} goes with methods that reassign people, such as "
             f"rawls; with --method {method} leave it out."
         )
-    return "nearest" if how.has_free_centers else "assigned"
+    return "center" if METHODS[method].has_free_centers else "members"

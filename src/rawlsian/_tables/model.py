@@ -12,11 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rawlsian._support.files import write_text
-from rawlsian._tables.columns import Used, as_category, as_numbers
 from rawlsian._tables.errors import TableError, WrongUseError
-from rawlsian._tables.read import Table
 from rawlsian._version import __version__
-from rawlsian.preprocessing.features import MISSING, Feature
+from rawlsian.preprocessing.features import Feature
 
 FORMAT, FORMAT_VERSION = "rawlsian-model", 1
 LARGEST_CENTER = 1e100
@@ -40,6 +38,8 @@ class Model:
         Method of the fit.
     identifier : str or None
         The column that named the rows of that table.
+    cluster_names : tuple of str or None
+        Names of the clusters, if the fit began from clusters with names.
     """
 
     features: list[Feature]
@@ -48,6 +48,7 @@ class Model:
     max_distance: float
     method: str
     identifier: str | None = None
+    cluster_names: tuple[str, ...] | None = None
 
     def save(self, path: str) -> None:
         """Write it as JSON, whole or not at all."""
@@ -59,52 +60,12 @@ class Model:
             "sensitive": self.sensitive,
             "identifier": self.identifier,
             "max_distance": self.max_distance,
+            "cluster_names": self.cluster_names,
             "features": [feature._asdict() for feature in self.features],
             "centers": self.centers.tolist(),
         }
         text = json.dumps(content, indent=1, allow_nan=False)
         write_text(path, text + "\n")
-
-    def columns_of(self, table: Table) -> list[Used]:
-        """Return the columns of its features, as numbers or categories."""
-        columns = []
-        for feature in self.features:
-            column = table.columns.get(feature.name)
-            if column is None:
-                raise TableError(
-                    f"the model needs the column {feature.name!r}, which the table "
-                    "does not have."
-                )
-            if feature.levels is None:
-                columns.append(as_numbers(column))
-            else:
-                columns.append(_spelled_as(feature.levels, as_category(column)))
-        return columns
-
-    def unknown_levels(self, columns: list[Used]) -> dict[str, list[str]]:
-        """Return the levels of each category that the fit had not seen."""
-        unknown = {}
-        for feature, column in zip(self.features, columns, strict=True):
-            if feature.levels is not None:
-                known = set(feature.levels)
-                in_use = column.levels[np.unique(column.codes[~column.is_missing])]
-                new = [level for level in in_use if level not in known]
-                if new:
-                    unknown[feature.name] = new
-        return unknown
-
-
-def _spelled_as(levels: tuple[str, ...], column: Used) -> Used:
-    """Spell true and false as the model does, if it knows nothing else.
-
-    Frames and Parquet have true and false, text files often True or TRUE.
-    """
-    known = {level.lower(): level for level in levels if level != MISSING}
-    has_others = len(known) < len({*levels} - {MISSING})
-    if has_others or not known.keys() <= {"true", "false"}:
-        return column
-    texts = [known.get(text.lower(), text) for text in column.levels]
-    return column._replace(levels=np.array(texts, object))
 
 
 def load_model(path: str) -> Model:
@@ -149,7 +110,14 @@ def _model(content: dict[str, Any]) -> Model:
     identifier = content["identifier"]
     if identifier is not None:
         identifier = str(identifier)
-    return Model(features, centers, sensitive, max_distance, method, identifier)
+    given, clusters = content.get("cluster_names"), None
+    if given is not None:
+        clusters = tuple(map(str, _list(given)))
+        if len(clusters) != len(centers) or len(set(clusters)) < len(clusters):
+            raise ValueError("it does not name each cluster once")
+    return Model(
+        features, centers, sensitive, max_distance, method, identifier, clusters
+    )
 
 
 def _feature(content: dict[str, Any]) -> Feature:

@@ -8,17 +8,30 @@ from typing import NamedTuple
 
 from rawlsian._support.files import OutputError, check_folder, check_outputs
 from rawlsian._tables.folder import check_is_folder
-from rawlsian._tables.write import check_ending
+from rawlsian._tables.write import ENDINGS, check_ending
 from rawlsian.report.write import require_altair
 
 
 class Outputs(NamedTuple):
-    """Paths of labels, model, trade-off and page, each None unless asked for."""
+    """Paths of labels, model, trade-off and page, each None unless asked for.
+
+    ``has_centers`` is True if the centers may be written beside the labels.
+    """
 
     labels: str | None = None
     model: str | None = None
     frontier: str | None = None
     page: str | None = None
+    has_centers: bool = False
+
+    @property
+    def centers(self) -> str | None:
+        """Path of the centers, beside that of the labels: labels.centers.csv."""
+        if self.labels is None or not self.has_centers:
+            return None
+        path = Path(self.labels)
+        ending = path.suffix if path.suffix.lower() in ENDINGS else ".csv"
+        return str(path.with_name(f"{path.stem}.centers{ending}"))
 
     def check(self, inputs: Sequence[str], in_parts: bool, may_replace: bool) -> None:
         """Refuse, before any work is done, what could not be written."""
@@ -29,7 +42,9 @@ class Outputs(NamedTuple):
             check_ending(self.labels, "--out")
         check_ending(self.frontier, "--frontier")
         check_ending(self.model, "--save", (".json",))
-        files = self._replace(labels=None) if in_parts else self
+        files = [self.model, self.frontier, self.page, self.centers]
+        if not in_parts:
+            files.insert(0, self.labels)
         check_outputs(files, inputs=inputs, may_replace=may_replace)
         if in_parts and self.labels is not None:
             check_is_folder(self.labels)

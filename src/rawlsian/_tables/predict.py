@@ -14,15 +14,11 @@ from rawlsian._tables.columns import (
     find_identifier,
     identifier_among,
 )
+from rawlsian._tables.complete import LeftOut, complete_rows, with_missing
 from rawlsian._tables.errors import TableError
+from rawlsian._tables.given_features import columns_for, unknown_levels
 from rawlsian._tables.model import Model
-from rawlsian._tables.prepare import (
-    LeftOut,
-    complete_rows,
-    encode,
-    group_codes,
-    with_missing,
-)
+from rawlsian._tables.prepare import encode, group_codes
 from rawlsian._tables.read import Column, Table
 from rawlsian._tables.text import counted
 
@@ -44,7 +40,7 @@ def predict(
     model: Model, table: Table, when_missing: str, when_unknown: str
 ) -> Placement:
     """The nearest center of each row that the model can place."""
-    columns = model.columns_of(table)
+    columns = columns_for(model.features, table.columns)
     lacks = {
         f"missing: {feature.name}": column.is_missing
         for feature, column in zip(model.features, columns, strict=True)
@@ -79,7 +75,7 @@ def _unknown(
     model: Model, columns: list[Used], when: str
 ) -> dict[str, NDArray[np.bool_]]:
     """Return masks of rows with levels that the model has not seen, to leave out."""
-    unknown = model.unknown_levels(columns)
+    unknown = unknown_levels(model.features, columns)
     if not unknown or when == "ignore":
         return {}
     if when == "error":

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import compress
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,17 @@ from rawlsian._tables.columns import (
     groups_of,
     sort_out,
 )
+from rawlsian._tables.complete import (
+    LeftOut,
+    combinations,
+    count_groups,
+    keep_complete,
+    needed_columns,
+    with_missing,
+)
 from rawlsian._tables.errors import TableError
+from rawlsian._tables.facts import GroupRows, group_rows
+from rawlsian._tables.given_features import columns_for, others_than, unknown_levels
 from rawlsian._tables.read import Table
 from rawlsian._tables.text import counted
 from rawlsian.preprocessing.features import (
@@ -36,36 +45,8 @@ MOST_CLUSTERS = 10_000
 FEW_PEOPLE = 10
 LABELS_NAME = re.compile(r"(^|[_\W])(cluster|segment|label|kmeans)s?([_\W]|$)", re.I)
 MOST_BYTES = 8 * 2**30
-
-
-@dataclass(frozen=True, eq=False)
-class LeftOut:
-    """Rows that are left out.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (n_left_out,)
-        Their positions in the table, ascending.
-    codes : ndarray of shape (n_left_out,)
-        The position of each one's reason among ``reasons``.
-    reasons : list of str
-        Why, such as "missing: age".
-    """
-
-    rows: NDArray[np.int64]
-    codes: NDArray[np.int64]
-    reasons: list[str]
-
-    def by_reason(self) -> list[tuple[str, int, int]]:
-        """Each reason, how many rows it has, and the first, counted from 1."""
-        return [
-            (
-                reason,
-                int((self.codes == c).sum()),
-                int(self.rows[self.codes == c][0]) + 1,
-            )
-            for c, reason in enumerate(self.reasons)
-        ]
+# Numbers that stand for missing ones.
+FILL, OF_FIT = "the median", "the median of the table of the fit"
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +71,8 @@ class Prepared:
         The columns that are not used.
     remarks : list of str
         Sentences worth knowing.
+    left_out_by_group : list of GroupRows
+        The other rows by group.
     """
 
     X: NDArray[np.float64]
@@ -100,6 +83,7 @@ class Prepared:
     left_out: LeftOut
     unused: list[Unused]
     remarks: list[str]
+    left_out_by_group: list[GroupRows]
 
     @property
     def max_distance(self) -> float:
@@ -113,67 +97,44 @@ class Prepared:
 
 
 def prepare(
-    table: Table, roles: Roles, when_missing: str, labels: Used | None = None
+    table: Table,
+    roles: Roles,
+    when_missing: str,
+    labels: Used | None = None,
+    features: Sequence[Feature] | None = None,
 ) -> Prepared:
-    """Sort out columns and rows, and encode what is left."""
+    """Sort out columns and rows, and encode what is left.
+
+    ``features`` are those of a model, whose encoding applies; None learns them.
+    """
     check_roles(table, roles)
-    used, unused = sort_out(table, roles)
+    if features is None:
+        used, unused = sort_out(table, roles)
+    else:
+        used = columns_for(features, table.columns)
+        unused = others_than(features, table)
     sensitive = groups_of(table, roles.sensitive)
-    needed = [*used, *sensitive, *([labels] if labels is not None else [])]
+    needed = needed_columns(used, sensitive, labels, "error", features)
     _refuse_missing(needed, when_missing, table.n_rows)
-    kept = keep_complete(used, sensitive, labels, when_missing, table.n_rows)
+    kept = keep_complete(used, sensitive, labels, when_missing, table.n_rows, features)
     check_any_left(len(kept.rows))
     group_names, groups = group_codes(kept.sensitive)
-    features = [learn(column) for column in kept.used]
-    check_any_varies(features)
-    X = encode(features, kept.used)
+    learnt = [learn(each) for each in kept.used] if features is None else list(features)
+    check_any_varies(learnt)
+    X = encode(learnt, kept.used)
     n_missing = {each.name: int(each.is_missing.sum()) for each in kept.used}
     remarks = [
-        *remarks_on_columns(features, n_missing, "the median"),
+        *remarks_on_columns(learnt, n_missing, FILL if features is None else OF_FIT),
+        *([] if features is None else remarks_on_levels(features, kept.used)),
         *remarks_on_groups(group_names, np.bincount(groups)),
     ]
+    by_group = []
+    if kept.lost:
+        by_group = group_rows(count_groups(kept.sensitive), kept.lost, name_of_group)
     return Prepared(
-        X, features, groups, group_names, kept.rows, kept.left_out, unused, remarks
-    )
-
-
-class CompleteRows(NamedTuple):
-    """Rows that can be clustered: positions and columns."""
-
-    rows: NDArray[np.int64]
-    left_out: LeftOut
-    used: list[Used]
-    sensitive: list[Used]
-    labels: Used | None
-
-
-def keep_complete(
-    used: Sequence[Used],
-    sensitive: Sequence[Used],
-    labels: Used | None,
-    when_missing: str,
-    n_rows: int,
-) -> CompleteRows:
-    """Leave out rows that lack a value, or make a level of that."""
-    needed = [labels] if labels is not None else []
-    if when_missing == "category":
-        sensitive = [with_missing(column) for column in sensitive]
-    else:
-        needed = [*used, *sensitive, *needed]
-    rows, left_out = complete_rows(
-        {f"missing: {column.name}": column.is_missing for column in needed}, n_rows
-    )
-    return CompleteRows(
-        rows,
-        left_out,
-        [_at(column, rows) for column in used],
-        [_at(column, rows) for column in sensitive],
-        None if labels is None else _at(labels, rows),
-    )
-
-
-def _at(column: Used, rows: NDArray[np.int64]) -> Used:
-    return column._replace(codes=column.codes[rows])
+        X, learnt, groups, group_names, kept.rows, kept.left_out, unused, remarks,
+        by_group,
+    )  # fmt: skip
 
 
 def check_any_left(n_rows: int) -> None:
@@ -200,24 +161,6 @@ def group_codes(columns: Sequence[Used]) -> tuple[list[str], NDArray[np.int64]]:
     found, codes = combinations(columns)
     check_number_of_groups(len(found))
     return [name_of_group(values) for values in found], codes
-
-
-def combinations(
-    columns: Sequence[Used],
-) -> tuple[list[tuple[str, ...]], NDArray[np.int64]]:
-    """The combinations of values that occur, sorted, and each row's place in them."""
-    combined = np.zeros(len(columns[0].codes), np.int64)
-    for column in columns:
-        order = np.argsort(column.levels)  # so that the names come out sorted
-        rank = np.empty(len(order), np.int64)
-        rank[order] = np.arange(len(order))
-        combined = combined * len(order) + rank[column.codes]
-    _, first, codes = np.unique(combined, return_index=True, return_inverse=True)
-    found = [
-        tuple(str(column.levels[column.codes[row]]) for column in columns)
-        for row in first
-    ]
-    return found, codes
 
 
 def check_number_of_groups(n_groups: int) -> None:
@@ -265,33 +208,6 @@ def missing_as_text(column: str) -> TableError:
         f"column {column} has the text {MISSING!r}, which stands for missing values "
         "here; write it in another way."
     )
-
-
-def complete_rows(
-    lacks: dict[str, NDArray[np.bool_]], n_rows: int
-) -> tuple[NDArray[np.int64], LeftOut]:
-    """The rows for which no reason to leave them out holds, and the others."""
-    masks = np.array(list(lacks.values()), np.bool_).reshape(len(lacks), n_rows)
-    is_left_out = masks.any(axis=0)
-    rows = np.flatnonzero(is_left_out)
-    patterns, codes = np.unique(masks[:, rows].T, axis=0, return_inverse=True)
-    reasons = ["; ".join(compress(lacks, pattern)) for pattern in patterns]
-    left_out = LeftOut(rows, codes.reshape(-1), reasons if len(rows) else [])
-    return np.flatnonzero(~is_left_out), left_out
-
-
-def with_missing(column: Used) -> Used:
-    """A category whose missing values are a level of their own."""
-    if not column.is_missing.any():
-        return column
-    if MISSING in column.levels:
-        raise TableError(
-            f"column {column.name!r} has both missing values and the text {MISSING!r}; "
-            "write that text in another way, so that they can be told apart."
-        )
-    codes = np.where(column.is_missing, len(column.levels), column.codes)
-    levels = np.append(column.levels, MISSING)
-    return column._replace(levels=levels, codes=codes.astype(np.int32))
 
 
 def learn(column: Used) -> Feature:
@@ -374,7 +290,7 @@ def remarks_on_columns(
     remarks = [
         _on_fill(feature.name, n_missing[feature.name], fill)
         for feature in features
-        if feature.fill is not None
+        if feature.fill is not None and n_missing[feature.name]
     ]
     remarks += [
         f"{feature.name!r} is used; if it holds older clusters, leave it out "
@@ -391,6 +307,18 @@ def _on_fill(name: str, n_missing: int, fill: str) -> str:
         f"{name!r}: {counted(n_missing, 'missing value')} {were} replaced by {fill}, "
         f"and an extra column marks {them}, so {name!r} counts twice."
     )
+
+
+def remarks_on_levels(
+    features: Sequence[Feature], columns: Sequence[Used]
+) -> list[str]:
+    """Return remarks on values of categories that a model has not seen."""
+    return [
+        f"{name!r}: {counted(len(levels), 'value')} that the model has not seen "
+        f"({', '.join(map(repr, levels[:3]))}{', ...' if len(levels) > 3 else ''}) "
+        f"{'is' if len(levels) == 1 else 'are'} taken as equally far from all others."
+        for name, levels in unknown_levels(features, columns).items()
+    ]
 
 
 def remarks_on_groups(names: Sequence[str], counts: NDArray[Any]) -> list[str]:

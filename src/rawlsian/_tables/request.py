@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rawlsian._core.parameters import PoolingStrength, check_pooling
-from rawlsian._core.problem import Utility
 from rawlsian._tables.choosing_k import CRITERIA, ChooseBy
 from rawlsian._tables.columns import Roles
 from rawlsian._tables.errors import WrongUseError
@@ -24,6 +23,7 @@ from rawlsian._tables.read import (
     read_frame,
     read_table,
 )
+from rawlsian.preprocessing.features import Feature
 
 ENGINES = ("auto", "memory", "blocks", "dask")
 MISSING = ("error", "drop", "category")
@@ -119,13 +119,17 @@ class TableSource(NamedTuple):
 
 
 class TableRequest(NamedTuple):
-    """A table to be clustered or audited: source, columns, missing values, engine."""
+    """A table to be clustered or audited: source, columns, missing values, engine.
+
+    ``features`` are those of a model, whose encoding applies; None learns them.
+    """
 
     source: TableSource
     roles: Roles
     when_missing: str
     engine: str
     scheduler: str | None
+    features: list[Feature] | None = None
 
     @classmethod
     def given(
@@ -134,6 +138,7 @@ class TableRequest(NamedTuple):
         sensitive: str | Iterable[str],
         *,
         labels: str | None = None,
+        labels_option: str = "--labels",
         drop: str | Iterable[str] = (),
         categorical: str | Iterable[str] = (),
         numeric: str | Iterable[str] = (),
@@ -153,12 +158,22 @@ class TableRequest(NamedTuple):
         roles = Roles(
             as_names(sensitive, "--sensitive"), labels, id, as_names(drop, "--drop"),
             as_names(categorical, "--categorical"), as_names(numeric, "--numeric"),
-            use_sensitive,
+            use_sensitive, labels_option,
         )  # fmt: skip
         if not roles.sensitive:
             raise WrongUseError("--sensitive names no column; name one at least.")
         engine = source.engine(engine, scheduler)
         return cls(source, roles, missing, engine, scheduler)
+
+    def encoded_by(self, model: Model) -> TableRequest:
+        """Return the request with the columns and the encoding of a model."""
+        roles = self.roles
+        if roles.drop or roles.categorical or roles.numeric or roles.use_sensitive:
+            raise WrongUseError(
+                "--drop, --categorical, --numeric and --use-sensitive do not go with a "
+                "model, which says which columns are used and how; leave them out."
+            )
+        return self._replace(features=model.features)
 
     @property
     def is_in_parts(self) -> bool:
@@ -243,12 +258,6 @@ def check_choice(value: str, option: str, choices: Sequence[str]) -> None:
         raise WrongUseError(
             f"{option} must be one of {', '.join(choices)}, got {value!r}."
         )
-
-
-def checked_utility(utility: str) -> Utility:
-    """Return a utility, or refuse one that does not exist."""
-    check_choice(utility, "--utility", ("nearest", "assigned"))
-    return "nearest" if utility == "nearest" else "assigned"
 
 
 def checked_choose_by(choose_by: str | None, numbers: range) -> ChooseBy:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,15 +13,12 @@ from rawlsian._tables.text import TextTable, as_text, counted
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rawlsian._search.frontier import Frontier
-    from rawlsian._tables.analysis import Outcome
     from rawlsian._tables.choosing_k import Candidate, Choice
     from rawlsian._tables.facts import Facts, Passes, Reason
-    from rawlsian._tables.memory import AuditInMemory, FitInMemory
+    from rawlsian._tables.memory import FitInMemory
     from rawlsian._tables.model import Model
-    from rawlsian._tables.new_people import NewPeople
+    from rawlsian._tables.outcome import Option, Outcome
     from rawlsian._tables.outputs import Outputs
-    from rawlsian.metrics import Audit
 
 
 class _WithLabels:
@@ -50,7 +47,7 @@ class _WithLabels:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TableFit(_WithLabels):
-    """Fairer clusters of a table, as ``fit_table`` returns them.
+    """Options for the clusters of a table, and the one chosen, from ``fit_table``.
 
     ``str`` gives what the command prints.
 
@@ -59,7 +56,7 @@ class TableFit(_WithLabels):
     facts : Facts
         Rows and columns of the table, what was left out and why, and remarks.
     outcome : Outcome
-        Groups, their utilities before and after, and how the method ended.
+        The options with their effects, the recommendation, and what was chosen.
     model : Model
         Encoding and centers, for ``predict_table``.
     seed : int
@@ -67,9 +64,6 @@ class TableFit(_WithLabels):
     choice : Choice or None
         Where a range of clusters was asked for: k-means with each number, and which
         number each criterion takes.
-    new_people : NewPeople or None
-        How people who were left out of fits are served, beside k-means; None if that
-        was not measured.
     passes : Passes or None
         Passes over the rows of a table in parts; None for one in memory.
     written : tuple of str
@@ -81,12 +75,23 @@ class TableFit(_WithLabels):
     model: Model
     seed: int
     choice: Choice | None
-    new_people: NewPeople | None
     passes: Passes | None
     written: tuple[str, ...]
     _outputs: Outputs
     _labels: Any
     _in_memory: FitInMemory | None
+
+    @property
+    def options(self) -> tuple[Option, ...]:
+        """Keep, recommended, most; and the result, if it is none of these."""
+        return self.outcome.options
+
+    @property
+    def verdict(self) -> str:
+        """The recommendation, and why, in one sentence."""
+        from rawlsian._tables.verdict import verdict
+
+        return verdict(self.outcome)
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:
@@ -98,6 +103,20 @@ class TableFit(_WithLabels):
         """Encoded centers, of shape (n_clusters, n_features)."""
         return self.model.centers
 
+    def centers_table(self) -> Any:
+        """Return the centers in the table's own units.
+
+        Returns
+        -------
+        pyarrow.Table
+            A row for each cluster: the mean of each number, the share of each level of
+            a category. ``out`` writes it beside the labels if centers serve people.
+        """
+        from rawlsian._tables.centers import centers_table
+
+        names = self.outcome.cluster_names
+        return centers_table(self.model.features, self.model.centers, names)
+
     @property
     def is_interrupted(self) -> bool:
         """True if Ctrl-C stopped it; the clusters are then those reached so far."""
@@ -106,12 +125,8 @@ class TableFit(_WithLabels):
     @property
     def stop_reason(self) -> str | None:
         """Why a walk ended; None for a search."""
-        return self.outcome.stop_reason
-
-    @property
-    def frontier(self) -> Frontier:
-        """The trade-off, searched when it is first asked for."""
-        return self._rows("frontier").trade_off.frontier
+        ended = self.outcome.ended
+        return None if ended is None else ended.stop_reason
 
     def page(self) -> str:
         """Return the page that ``report`` writes.
@@ -121,41 +136,45 @@ class TableFit(_WithLabels):
         str
             HTML, in one file.
         """
-        from rawlsian._tables.pages import fit_page
+        from rawlsian._tables.fit_page import fit_page
         from rawlsian.report import page_html
 
-        return page_html(fit_page(self._rows("page")))
+        if self._in_memory is None:
+            raise needs_memory("page")
+        return page_html(fit_page(self._in_memory))
 
     def sentences(self) -> list[str]:
-        """Return what changed, in sentences."""
-        from rawlsian._tables.sentences import (
-            COUNTED,
-            fit_summary,
-            lone_people,
-            pooling_sentence,
-        )
+        """Return what is recommended, what was chosen and what it changes."""
+        from rawlsian._tables import verdict as say
+        from rawlsian._tables.sentences import lone_people, pooling_sentence
 
-        passes = [] if self.passes is None else [self.passes.sentence]
-        new_people = [] if self.new_people is None else self.new_people.sentences()
-        better = self._better()
+        outcome = self.outcome
         return [
-            *fit_summary(self.outcome), COUNTED[self.outcome.utility],
-            *pooling_sentence(self.outcome), *new_people, *lone_people(self.outcome),
-            *passes, *([] if better is None else [better]),
+            *say.chosen_sentence(outcome), *say.domination(outcome),
+            *say.gap_sentence(outcome), *say.kmeans_sentence(outcome),
+            say.serving(outcome.result), *say.moved_sentence(outcome),
+            say.separation_sentence(outcome), *say.small_groups(outcome),
+            *say.new_people_sentence(outcome.result), *pooling_sentence(outcome),
+            *lone_people(outcome),
+            *([] if self.passes is None else [self.passes.sentence]),
         ]  # fmt: skip
 
     def summary(self) -> list[str | TextTable]:
         """Return the lines and tables that the command prints."""
-        from rawlsian._tables import printed
+        from rawlsian._tables import fit_text, printed
 
         outcome = self.outcome
         summary: list[str | TextTable] = [*self.facts.lines("Clustered on")]
         if self.choice is not None:
             summary += printed.choice_lines(self.choice)
-        summary += [printed.utilities_table(outcome), *self.sentences()]
-        if self._has_trade_off and self._outputs.frontier is not None:
-            summary.append(printed.frontier_table(self.frontier))
-        return [*summary, *_wrote(self.written)]
+        summary += [
+            self.verdict, "", fit_text.options_table(outcome),
+            fit_text.changes_table(outcome), *self.sentences(),
+        ]  # fmt: skip
+        if self._outputs.frontier is not None:
+            summary.append(fit_text.trade_off_table(outcome))
+        summary.append(fit_text.utilities_table(outcome))
+        return [*summary, *wrote_lines(self.written)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``--json`` prints.
@@ -163,198 +182,24 @@ class TableFit(_WithLabels):
         Returns
         -------
         dict
-            Utilities of each group before and after, columns, rows, remarks.
+            The recommendation, the options with their effects, the trade-off, columns,
+            rows, remarks.
         """
-        from rawlsian._tables.sentences import lone_people
+        from rawlsian._tables.fit_json import fit_dict
 
-        outcome = self.outcome
-        names = [str(name) for name in outcome.group_names]
-        before, after = outcome.before, outcome.after
-        content: dict[str, Any] = {
-            "method": outcome.method,
-            "utility": outcome.utility,
-            "clusters": outcome.n_clusters,
-            "seed": self.seed,
-            "pooling": outcome.pooling if np.isfinite(outcome.pooling) else "inf",
-            "max_distance": outcome.max_distance,
-            "groups": [
-                {
-                    "group": name,
-                    "size": float(outcome.group_sizes[g]),
-                    "before": float(before.utilities[g]),
-                    "after": float(after.utilities[g]),
-                }
-                for g, name in enumerate(names)
-            ],
-            "overall": {"before": before.overall, "after": after.overall},
-            "least_advantaged": {
-                "before": names[int(before.utilities.argmin())],
-                "after": names[int(after.utilities.argmin())],
-            },
-            "moved": outcome.n_moved,
-            "steps": outcome.n_steps,
-            "stop_reason": outcome.stop_reason,
-            "new_people": None
-            if self.new_people is None
-            else self.new_people.to_dict(),
-            **({} if self.passes is None else self.passes.to_dict()),
-            **self.facts.to_dict(),
-            "written": list(self.written),
-        }
-        content["remarks"] += lone_people(outcome)
-        if self.choice is not None:
-            content["chosen_by"] = self.choice.chosen_by
-            content["choices"] = dict(self.choice.choices)
-            content["tried"] = [asdict(each) for each in self.choice.candidates]
-        if self._has_trade_off:
-            better = self._better()
-            content["frontier"] = _frontier_points(self.frontier, names)
-            content["remarks"] += [] if better is None else [better]
-        return content
-
-    def __str__(self) -> str:
-        return as_text(self.summary())
-
-    def __repr__(self) -> str:
-        outcome = self.outcome
-        return (
-            f"TableFit(method={outcome.method!r}, n_clusters={outcome.n_clusters}, "
-            f"lowest utility {outcome.before.utilities.min():.4f} -> "
-            f"{outcome.after.utilities.min():.4f})"
+        return fit_dict(
+            self.outcome, self.facts, self.seed, self.choice, self.passes, self.written
         )
 
-    @property
-    def _has_trade_off(self) -> bool:
-        """True if the trade-off was asked for, and the fit not interrupted."""
-        asked = (self._outputs.frontier, self._outputs.page)
-        return any(asked) and not self.is_interrupted
-
-    def _better(self) -> str | None:
-        """Return the sentence on a point that is better for every group, if any."""
-        from rawlsian._tables.sentences import better_point
-
-        if not self._has_trade_off:
-            return None
-        return better_point(self.outcome, self.frontier)
-
-    def _rows(self, what: str) -> FitInMemory:
-        if self._in_memory is None:
-            raise _needs_memory(what)
-        return self._in_memory
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class TableAudit:
-    """How well the clusters of a table serve each group, from ``audit_table``.
-
-    ``str`` gives what the command prints.
-
-    Attributes
-    ----------
-    facts : Facts
-        Rows and columns of the table, what was left out and why, and remarks.
-    audit : Audit
-        Utilities of each group and cluster, with intervals.
-    clusters : list of str
-        Names of the clusters.
-    written : tuple of str
-        Files that were written.
-    """
-
-    facts: Facts
-    audit: Audit
-    clusters: list[str]
-    written: tuple[str, ...]
-    _in_memory: AuditInMemory | None
-
-    def page(self) -> str:
-        """Return the page that ``report`` writes.
-
-        Returns
-        -------
-        str
-            HTML, in one file.
-        """
-        from rawlsian._tables.pages import audit_page
-        from rawlsian.report import page_html
-
-        if self._in_memory is None:
-            raise _needs_memory("page")
-        return page_html(audit_page(self._in_memory))
-
-    def sentences(self) -> list[str]:
-        """Return what was found, in sentences."""
-        from rawlsian._tables.sentences import audit_summary, hurtful
-
-        audit = self.audit
-        lines = hurtful(audit, self.clusters)
-        if lines:
-            behind = audit.overall - audit.utilities.min()
-            head = (
-                f"{audit.least_advantaged} is {behind:.4f} behind everyone. What adds "
-                "most to that:"
-            )
-            lines = [head, *(f"  {line}" for line in lines)]
-        return [*audit_summary(audit), *lines]
-
-    def summary(self) -> list[str | TextTable]:
-        """Return the lines and tables that the command prints."""
-        from rawlsian._tables.printed import groups_table
-
-        return [
-            *self.facts.lines("Compared on"),
-            groups_table(self.audit),
-            *self.sentences(),
-            *_wrote(self.written),
-        ]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what ``--json`` prints.
-
-        Returns
-        -------
-        dict
-            Utilities of each group and cluster, columns, rows, remarks.
-        """
-        from rawlsian._tables.sentences import has_interval
-
-        audit, clusters = self.audit, self.clusters
-        none = {"low": None, "high": None}
-        worst = int(audit.utilities.argmin())
-        shortfalls = audit.shortfalls().tolist()
-        return {
-            "groups": [
-                row if has_interval(audit, g) else row | none
-                for g, row in enumerate(audit.by_group())
-            ],
-            "overall": audit.overall,
-            "least_advantaged": audit.least_advantaged,
-            "gap": audit.gap,
-            "gap_interval": list(audit.gap_interval)
-            if has_interval(audit, worst)
-            else None,
-            "confidence": audit.confidence,
-            "ratio": None if np.isnan(audit.ratio) else audit.ratio,
-            "passes_four_fifths": audit.passes_four_fifths,
-            "max_distance": audit.max_distance,
-            "utility": audit.utility,
-            "clusters": [
-                {**row, "cluster": clusters[row["cluster"]]}
-                for row in audit.by_cluster()
-            ],
-            "shortfalls": dict(zip(clusters, shortfalls, strict=True)),
-            **self.facts.to_dict(),
-            "written": list(self.written),
-        }
-
     def __str__(self) -> str:
         return as_text(self.summary())
 
     def __repr__(self) -> str:
+        outcome = self.outcome
         return (
-            f"TableAudit(n_clusters={len(self.clusters)}, "
-            f"least_advantaged={self.audit.least_advantaged!r}, "
-            f"lowest utility {self.audit.utilities.min():.4f})"
+            f"TableFit(n_clusters={outcome.n_clusters}, chosen={outcome.result.key!r}, "
+            f"recommended point {outcome.advice.recommended} of "
+            f"{len(outcome.advice.points)})"
         )
 
 
@@ -398,7 +243,7 @@ class TablePrediction(_WithLabels):
             ]
             columns = ("group", "people", "utility")
             summary.append(TextTable("How well each group is served", columns, rows))
-        return [*summary, *_wrote(self.written)]
+        return [*summary, *wrote_lines(self.written)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts and utilities as plain Python.
@@ -434,7 +279,8 @@ class TablePrediction(_WithLabels):
         return f"TablePrediction(n_rows={self.n_rows}, n_placed={self.n_placed})"
 
 
-def _needs_memory(what: str) -> Exception:
+def needs_memory(what: str) -> Exception:
+    """Return the error for what needs all rows in memory."""
     from rawlsian._tables.errors import WrongUseError
 
     return WrongUseError(
@@ -443,14 +289,6 @@ def _needs_memory(what: str) -> Exception:
     )
 
 
-def _wrote(written: Sequence[str]) -> list[str]:
+def wrote_lines(written: Sequence[str]) -> list[str]:
+    """Return a line for each file that was written."""
     return [f"Wrote {path}." for path in written]
-
-
-def _frontier_points(frontier: Frontier, names: list[str]) -> list[dict[str, Any]]:
-    return [
-        {"overall": float(overall), "utilities": dict(zip(names, row, strict=True))}
-        for overall, row in zip(
-            frontier.overall, frontier.utilities.tolist(), strict=True
-        )
-    ]

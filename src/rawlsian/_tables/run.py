@@ -8,17 +8,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from rawlsian._core.problem import Utility
 from rawlsian._support.files import write_text
 from rawlsian._tables.analysis import Progress
+from rawlsian._tables.audit_options import AuditOptions
+from rawlsian._tables.audit_result import TableAudit
+from rawlsian._tables.centers import save_centers
 from rawlsian._tables.errors import WrongUseError, noting
 from rawlsian._tables.facts import Reason
+from rawlsian._tables.fit_page import fit_page
 from rawlsian._tables.in_parts import PartsTable, open_in_parts
 from rawlsian._tables.memory import FoundClusters, MemoryTable
 from rawlsian._tables.model import Model, load_model
 from rawlsian._tables.options import FitOptions
 from rawlsian._tables.outputs import Outputs
-from rawlsian._tables.pages import fit_page
 from rawlsian._tables.predict import identifier_of, predict as predict_rows
 from rawlsian._tables.request import (
     TableRequest,
@@ -26,7 +28,7 @@ from rawlsian._tables.request import (
     check_choice,
     check_id,
 )
-from rawlsian._tables.results import TableAudit, TableFit, TablePrediction
+from rawlsian._tables.results import TableFit, TablePrediction
 from rawlsian._tables.write import MemoryLabels
 from rawlsian.report import page_html
 
@@ -67,8 +69,7 @@ def fit(
         labels = found.labels.readable(outputs.labels)
         return TableFit(
             table.facts, found.outcome, found.model, options.seed, found.choice,
-            found.new_people, found.passes, tuple(written), outputs, labels,
-            found.in_memory,
+            found.passes, tuple(written), outputs, labels, found.in_memory,
         )  # fmt: skip
 
 
@@ -76,26 +77,29 @@ def _write(
     found: FoundClusters, outputs: Outputs, may_replace: bool, progress: Progress
 ) -> Iterator[str]:
     """Write one file after the other; yield each path when it is there."""
+    outcome, model = found.outcome, found.model
     if outputs.labels is not None:
         progress("writing labels", 0, None)
         found.labels.save(outputs.labels, may_replace)
         yield outputs.labels
+        if outcome.result.served_by == "center":
+            path = str(outputs.centers)
+            save_centers(path, model.features, model.centers, outcome.cluster_names)
+            yield path
     if outputs.model is not None:
-        found.model.save(outputs.model)
+        model.save(outputs.model)
         yield outputs.model
     fitted = found.in_memory
-    asked = outputs.frontier is not None or outputs.page is not None
-    if fitted is None or not asked or found.outcome.is_interrupted:
+    if fitted is None or outcome.is_interrupted:
         return
-    progress("searching the trade-off", 0, None)
-    points = fitted.trade_off.labels
     if outputs.frontier is not None:
+        points = fitted.fitted.trade_off_labels
         columns = {f"point_{j}": labels for j, labels in enumerate(points)}
         found.labels.write(outputs.frontier, columns)
         yield outputs.frontier
     if outputs.page is not None:
         progress("k-means from many starts", 0, None)
-        _ = fitted.cloud
+        _ = fitted.fitted.cloud
         progress("writing the page", 0, None)
         write_text(outputs.page, page_html(fit_page(fitted)))
         yield outputs.page
@@ -106,20 +110,22 @@ def _write(
 
 def audit(
     request: TableRequest,
-    utility: Utility,
-    seed: int,
+    options: AuditOptions,
     outputs: Outputs,
     may_replace: bool,
     progress: Progress,
 ) -> TableAudit:
-    """Audit the clusters of a table, and write a page if it is asked for."""
+    """Audit clusters or centers, and write a page if it is asked for."""
+    if options.model is not None:
+        request = request.encoded_by(options.model)
     if request.is_in_parts and outputs.page is not None:
         raise request.refuse("--report", "--json works")
     with opened(request, outputs, may_replace, progress) as table:
-        found = table.audit(utility, seed, progress)
+        found = table.audit(options, progress)
         result = TableAudit(
-            table.facts, found.audit, found.clusters, (), found.in_memory
-        )
+            table.facts, found.audit, found.clusters, found.served_by, (),
+            found.in_memory,
+        )  # fmt: skip
     if outputs.page is None:
         return result
     progress("writing the page", 0, None)
@@ -168,7 +174,10 @@ def predict(
     progress("predicting", 0, None)
     found = predict_rows(loaded, table, options.when_missing, options.when_unknown)
     named = identifier_of(loaded, table, options.identifier)
-    labels = MemoryLabels(table.n_rows, named, found.rows, found.left_out, found.labels)
+    labels = MemoryLabels(
+        table.n_rows, named, found.rows, found.left_out, found.labels,
+        loaded.cluster_names,
+    )  # fmt: skip
     if out is not None:
         labels.save(out, may_replace)
     return TablePrediction(

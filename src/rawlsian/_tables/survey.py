@@ -30,18 +30,18 @@ from rawlsian._tables.columns import (
     nothing_to_use,
     sort_out,
 )
+from rawlsian._tables.complete import CompleteRows, combinations, keep_complete
 from rawlsian._tables.errors import TableError
+from rawlsian._tables.given_features import columns_for, others_than
 from rawlsian._tables.numbers import is_number
 from rawlsian._tables.parts import Parts, Piece
 from rawlsian._tables.prepare import (
-    CompleteRows,
+    OF_FIT,
     check_any_left,
     check_any_varies,
     check_number_of_clusters,
     check_number_of_groups,
-    combinations,
     encode,
-    keep_complete,
     learn,
     missing_as_text,
     missing_values,
@@ -49,6 +49,7 @@ from rawlsian._tables.prepare import (
     natural,
     remarks_on_columns,
     remarks_on_groups,
+    remarks_on_levels,
 )
 from rawlsian._tables.read import Column
 from rawlsian.preprocessing.features import MISSING, Feature
@@ -73,6 +74,8 @@ class Plan(NamedTuple):
         How rows with missing values are treated.
     missing_texts : frozenset of str
         Texts that mean missing.
+    features : tuple of Feature or None
+        Those of a model, whose encoding applies; None learns them.
     """
 
     kinds: dict[str, Kind]
@@ -80,6 +83,7 @@ class Plan(NamedTuple):
     labels: str | None
     when_missing: str
     missing_texts: frozenset[str]
+    features: tuple[Feature, ...] | None
 
     @property
     def names(self) -> list[str]:
@@ -110,17 +114,30 @@ class ColumnChoice(NamedTuple):
 
 
 def choose_columns(
-    parts: Parts, roles: Roles, when_missing: str, missing_texts: frozenset[str]
+    parts: Parts,
+    roles: Roles,
+    when_missing: str,
+    missing_texts: frozenset[str],
+    features: Sequence[Feature] | None = None,
 ) -> ColumnChoice:
-    """Sort out the columns by the first rows; every part must have those needed."""
+    """Sort out the columns by the first rows; every part must have those needed.
+
+    ``features`` are those of a model, whose columns are then used.
+    """
     table = parts.first_rows
     check_roles(table, roles)
-    used, unused = sort_out(table, roles)
-    used, counting = _without_counts(parts, used, roles)
+    if features is None:
+        used, unused = sort_out(table, roles)
+        used, counting = _without_counts(parts, used, roles)
+        unused = [*unused, *counting]
+    else:
+        used = columns_for(features, table.columns)
+        unused = others_than(features, table)
     groups_of(table, roles.sensitive)
     plan = Plan(
         {column.name: column.kind for column in used},
         roles.sensitive, roles.labels, when_missing, missing_texts,
+        None if features is None else tuple(features),
     )  # fmt: skip
     needed = [*plan.names, *([roles.identifier] if roles.identifier else [])]
     for name in needed:
@@ -133,9 +150,8 @@ def choose_columns(
     medians = {
         column.name: float(np.median(column.numbers[~column.is_missing]))
         for column in used
-        if column.kind == "number"
+        if column.kind == "number" and features is None
     }
-    unused = [*unused, *counting]
     noticed = (each.name for each in unused if each.is_identifier)
     everywhere = (name for name in noticed if parts.lacking(name) is None)
     identifier = roles.identifier or next(everywhere, None)
@@ -175,14 +191,19 @@ def _counts(parts: Parts, name: str) -> bool:
 def read_rows(piece: Piece, plan: Plan) -> tuple[CompleteRows, dict[str, int]]:
     """The rows of a piece that can be clustered; missing values of each column."""
     columns = piece.columns(plan.names, plan.missing_texts)
-    used = [_as(columns[name], kind) for name, kind in plan.kinds.items()]
+    if plan.features is None:
+        used = [_as(columns[name], kind) for name, kind in plan.kinds.items()]
+    else:
+        used = columns_for(plan.features, columns)
     sensitive = [as_category(columns[name]) for name in plan.sensitive]
     labels = None if plan.labels is None else as_category(columns[plan.labels])
     n_missing = {name: int((columns[name].codes < 0).sum()) for name in columns}
     if plan.when_missing == "category":
         for column in sensitive:
             _refuse_missing_as_text(column, piece)
-    kept = keep_complete(used, sensitive, labels, plan.when_missing, piece.n_rows)
+    kept = keep_complete(
+        used, sensitive, labels, plan.when_missing, piece.n_rows, plan.features
+    )
     return kept, n_missing
 
 
@@ -216,6 +237,9 @@ class PieceSummary(NamedTuple):
         Missing values of each column, in all rows.
     left_out : list of tuples of str, int and int
         Why rows cannot be clustered, how many, and the first, counted from 1.
+    lost : Counter of tuples of str, and of None
+        Rows that cannot be clustered, by the values of the sensitive columns; by None
+        if one of these is missing.
     """
 
     n_kept: int
@@ -224,6 +248,7 @@ class PieceSummary(NamedTuple):
     clusters: set[str]
     n_missing: dict[str, int]
     left_out: list[tuple[str, int, int]]
+    lost: Counter[tuple[str, ...] | None]
 
 
 def survey_piece(piece: Piece, plan: Plan) -> PieceSummary:
@@ -241,6 +266,7 @@ def survey_piece(piece: Piece, plan: Plan) -> PieceSummary:
         clusters,
         n_missing,
         kept.left_out.by_reason(),
+        kept.lost,
     )
 
 
@@ -279,6 +305,8 @@ class Survey:
         Missing values of each column.
     left_out : dict of str to LeftOutRows
         Why rows cannot be clustered, how many, and the first.
+    lost : Counter of tuples of str, and of None
+        Rows that cannot be clustered, by group.
     """
 
     lengths: list[int] = field(default_factory=list)
@@ -287,6 +315,7 @@ class Survey:
     clusters: set[str] = field(default_factory=set)
     n_missing: Counter[str] = field(default_factory=Counter)
     left_out: dict[str, LeftOutRows] = field(default_factory=dict)
+    lost: Counter[tuple[str, ...] | None] = field(default_factory=Counter)
 
     def add(self, piece: Piece, summary: PieceSummary, said: Sequence[str]) -> None:
         """Add a piece; columns in ``said`` may have any number of levels."""
@@ -302,6 +331,7 @@ class Survey:
         check_number_of_groups(len(self.groups))
         self.clusters |= summary.clusters
         self.n_missing.update(summary.n_missing)
+        self.lost.update(summary.lost)
         for reason, n_rows, first in summary.left_out:
             seen = self.left_out.get(reason)
             if seen is None:
@@ -370,13 +400,13 @@ class Encoding(NamedTuple):
 def survey(
     pieces: Sequence[Piece],
     summaries: Iterable[PieceSummary],
-    roles: Roles,
+    said: Sequence[str],
     progress: Callable[[int], object],
 ) -> Survey:
-    """Put the summaries of the pieces together, in their order."""
+    """Put the summaries together; columns in ``said`` may have any levels."""
     found = Survey()
     for done, (piece, each) in enumerate(zip(pieces, summaries, strict=True), start=1):
-        found.add(piece, each, roles.categorical)
+        found.add(piece, each, said)
         progress(done)
     return found
 
@@ -391,7 +421,9 @@ def encoding_of(found: Survey, choice: ColumnChoice, n_rows: int) -> Encoding:
         levels = {values[j] for values in found.groups}
         if all(map(is_number, levels)):
             check_group_numbers(name, len(levels))
-    features = [_learn(column, choice.medians) for column in found.used]
+    features = list(plan.features or ())
+    if plan.features is None:
+        features = [_learn(column, choice.medians) for column in found.used]
     check_any_varies(features)
     groups = sorted(found.groups)
     sizes = np.array([found.groups[values] for values in groups], np.float64)
@@ -422,8 +454,11 @@ def _missing(found: Survey, plan: Plan, n_rows: int) -> TableError:
 
 def remarks_of(found: Survey, encoding: Encoding, parts: Parts) -> list[str]:
     """Return remarks on columns, groups and the first rows."""
+    is_learnt = encoding.plan.features is None
+    fill = FILL if is_learnt else OF_FIT
     remarks = [
-        *remarks_on_columns(encoding.features, found.n_missing, FILL),
+        *remarks_on_columns(encoding.features, found.n_missing, fill),
+        *([] if is_learnt else remarks_on_levels(encoding.features, found.used)),
         *remarks_on_groups(encoding.group_names, encoding.group_sizes),
     ]
     if not parts.is_all_looked_at:

@@ -14,9 +14,15 @@ class TextTable(NamedTuple):
     rows: Sequence[Sequence[str]]
 
 
-def counted(n: int, noun: str) -> str:
-    """Return a number and a noun, with an s unless it is one."""
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+def counted(n: int, noun: str, plural: str | None = None) -> str:
+    """Return a number and a noun, in the plural (with an s) unless it is one."""
+    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
+
+
+def listed(texts: Sequence[str]) -> str:
+    """Return texts with commas between them and "and" before the last."""
+    *others, last = texts
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def as_text(summary: Iterable[str | TextTable]) -> str:

@@ -17,8 +17,8 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from rawlsian._support.files import OutputError, write_whole
+from rawlsian._tables.complete import LeftOut
 from rawlsian._tables.numbers import is_number
-from rawlsian._tables.prepare import LeftOut
 from rawlsian._tables.read import Column
 
 ENDINGS = (".csv", ".tsv", ".parquet")
@@ -51,6 +51,8 @@ class MemoryLabels(NamedTuple):
         The other rows, and why they have none.
     labels : ndarray of shape (n_kept,)
         The clusters.
+    names : tuple of str or None
+        Names of the clusters in files; None writes their numbers.
     """
 
     n_rows: int
@@ -58,10 +60,11 @@ class MemoryLabels(NamedTuple):
     rows: NDArray[np.int64]
     left_out: LeftOut
     labels: NDArray[np.int32]
+    names: tuple[str, ...] | None = None
 
     def table(self) -> pa.Table:
         """Return all rows in their order: number, identifier, cluster, why not."""
-        return self._table({"cluster": self.labels}, self.identifier)
+        return self._table({"cluster": self.labels}, self.identifier, self.names)
 
     def clusters(self) -> NDArray[np.int32]:
         """Return the cluster of each row of the table, -1 for rows without one."""
@@ -79,21 +82,40 @@ class MemoryLabels(NamedTuple):
 
     def write(self, path: str, columns: dict[str, NDArray[Any]]) -> None:
         """Write columns of clusters to a file that ends in .csv, .tsv or .parquet."""
-        ending, identifier = Path(path).suffix.lower(), self.identifier
-        if identifier is not None and ending != ".parquet":
-            cells = [as_cell(text) for text in identifier.texts()]
-            identifier = identifier._replace(levels=pa.array(cells, pa.string()))
-        table = self._table(columns, identifier)
-        if ending == ".parquet":
-            write_whole(path, lambda to: pyarrow.parquet.write_table(table, to))
-        else:
-            delimiter = "\t" if ending == ".tsv" else ","
-            write_whole(path, lambda to: _write_text(to, table, delimiter))
+        identifier, names = self.identifier, self.names
+        if not _is_parquet(path):
+            names = None if names is None else tuple(map(as_cell, names))
+            if identifier is not None:
+                cells = [as_cell(text) for text in identifier.texts()]
+                identifier = identifier._replace(levels=pa.array(cells, pa.string()))
+        write_table(path, self._table(columns, identifier, names))
 
     def _table(
-        self, columns: dict[str, NDArray[Any]], identifier: Column | None
+        self,
+        columns: dict[str, NDArray[Any]],
+        identifier: Column | None,
+        names: tuple[str, ...] | None,
     ) -> pa.Table:
+        if names is not None:
+            texts = np.array(names, object)
+            columns = {name: texts[labels] for name, labels in columns.items()}
         return labels_table(self.n_rows, identifier, self.rows, columns, self.left_out)
+
+
+def write_table(path: str, table: pa.Table) -> None:
+    """Write a file that ends in .csv, .tsv or .parquet, whole or not at all.
+
+    In text files, names of columns that look like formulas become text.
+    """
+    if _is_parquet(path):
+        write_whole(path, lambda to: pyarrow.parquet.write_table(table, to))
+    else:
+        delimiter = "\t" if path.lower().endswith(".tsv") else ","
+        write_whole(path, lambda to: _write_text(to, table, delimiter))
+
+
+def _is_parquet(path: str) -> bool:
+    return path.lower().endswith(".parquet")
 
 
 def labels_table(
@@ -113,7 +135,9 @@ def labels_table(
     place = np.full(n_rows, -1, np.int64)
     place[rows] = np.arange(len(rows))
     for name, clusters in labels.items():
-        columns[name] = _spread(pa.array(clusters.astype(np.int64)), place)
+        is_text = clusters.dtype == object
+        values = pa.array(clusters if is_text else clusters.astype(np.int64))
+        columns[name] = _spread(values, place)
     place[:] = -1
     place[left_out.rows] = left_out.codes
     columns["not_clustered"] = _spread(pa.array(left_out.reasons, pa.string()), place)

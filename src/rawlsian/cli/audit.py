@@ -16,6 +16,7 @@ from rawlsian.cli.common import (
     ForceOption,
     IdOption,
     JsonOption,
+    MinGroupOption,
     MissingOption,
     NaOption,
     NumericOption,
@@ -35,23 +36,35 @@ def audit(
     table: PartsArgument,
     sensitive: SensitiveOption,
     labels: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--labels",
             metavar="COL",
             help="Column with each row's cluster.",
             show_default=False,
         ),
-    ],
-    utility: Annotated[
-        str,
+    ] = None,
+    centers: Annotated[
+        str | None,
         typer.Option(
-            "--utility",
-            metavar="assigned|nearest",
-            help="Mean that serves a person: that of their cluster, or the nearest of "
-            "the clusters' means.",
+            "--centers",
+            metavar="FILE",
+            help="Instead of labels: centers, of which the nearest serves a person; a "
+            "model of fit --save, or a table with a row for each cluster.",
+            show_default=False,
         ),
-    ] = "assigned",
+    ] = None,
+    served_by: Annotated[
+        str | None,
+        typer.Option(
+            "--served-by",
+            metavar="members|center",
+            help="What serves a person: the mean of those in their cluster (default "
+            "with --labels), or the nearest of the clusters' means.",
+            show_default=False,
+        ),
+    ] = None,
+    min_group: MinGroupOption = 30,
     drop: DropOption = None,
     categorical: CategoricalOption = None,
     numeric: NumericOption = None,
@@ -69,9 +82,9 @@ def audit(
     force: ForceOption = False,
     debug: DebugOption = False,
 ) -> None:
-    """Report how well clusters, from wherever they came, serve each group.
+    """Report how well clusters or centers, from wherever they came, serve each group.
 
-    Numbers and categories of the table are compared with the mean of each cluster;
+    Each group is compared with everyone else. Numbers and categories are used;
     identifiers, dates and free text are named and left out.
 
     Example: `rawlsian audit people.csv --sensitive sex --labels segment`
@@ -81,7 +94,8 @@ def audit(
         from rawlsian._tables.functions import audit_table
 
         result = audit_table(
-            table, sensitive, labels=labels, utility=utility, drop=drop or (),
+            table, sensitive, labels=labels, centers=centers, served_by=served_by,
+            min_group=min_group, drop=drop or (),
             categorical=categorical or (), numeric=numeric or (),
             use_sensitive=use_sensitive, id=identifier, missing=missing, na=na or (),
             delimiter=delimiter, encoding=encoding, engine=engine, scheduler=scheduler,

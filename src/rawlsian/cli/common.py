@@ -23,7 +23,8 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from rawlsian._tables.results import TableAudit, TableFit, TablePrediction
+    from rawlsian._tables.audit_result import TableAudit
+    from rawlsian._tables.results import TableFit, TablePrediction
     from rawlsian._tables.text import TextTable
 
 FAILED, WRONG_USE, STOPPED = 1, 2, 130
@@ -117,6 +118,14 @@ DelimiterOption = Annotated[
 ]
 EncodingOption = Annotated[
     str, typer.Option("--encoding", help="Encoding of a text file, such as latin-1.")
+]
+MinGroupOption = Annotated[
+    int,
+    typer.Option(
+        "--min-group",
+        metavar="N",
+        help="Groups of fewer people are reported, but not judged or optimised for.",
+    ),
 ]
 SeedOption = Annotated[int, typer.Option("--seed", help="Seed of all random draws.")]
 ReportOption = Annotated[
@@ -254,6 +263,19 @@ class Screen:
         count = f"{done:,}" if total is None else f"{done:,} of {total:,}"
         self.bars.update(
             self.task, completed=done, total=total, count=count if done else ""
+        )
+
+
+def say_if_compiling() -> None:
+    """Say on standard error that kernels are compiled first, if they have not been."""
+    from rawlsian._search.lloyd import fair_runs
+    from rawlsian._support.compile import is_compiled
+
+    if not is_compiled(fair_runs):
+        typer.echo(
+            "Compiling the numerical code, once: this may take a minute. Later runs "
+            "reuse it.",
+            err=True,
         )
 
 

@@ -17,6 +17,7 @@ from rawlsian.cli.common import (
     ForceOption,
     IdOption,
     JsonOption,
+    MinGroupOption,
     MissingOption,
     NaOption,
     NumericOption,
@@ -30,6 +31,7 @@ from rawlsian.cli.common import (
     fail,
     one_line_errors,
     print_result,
+    say_if_compiling,
 )
 
 
@@ -37,14 +39,71 @@ def fit(
     table: PartsArgument,
     sensitive: SensitiveOption,
     clusters: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--clusters",
             metavar="K|LOW:HIGH",
             help="Number of clusters; a range is tried, and --choose-by takes one.",
             show_default=False,
         ),
-    ],
+    ] = None,
+    choose: Annotated[
+        str | None,
+        typer.Option(
+            "--choose",
+            metavar="recommended|keep|most|N",
+            help="Option to take: the recommended one (default), keep k-means or the "
+            "clusters of --start, the most for the worst-off group, or point N of the "
+            "trade-off.",
+        ),
+    ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(
+            "--start",
+            metavar="COL",
+            help="Column of clusters to begin from, and to compare with, instead of "
+            "k-means.",
+        ),
+    ] = None,
+    max_moved: Annotated[
+        str | None,
+        typer.Option(
+            "--max-moved",
+            metavar="N|P%",
+            help="Most people who may be in another cluster: a number or a share.",
+        ),
+    ] = None,
+    max_loss: Annotated[
+        str | None,
+        typer.Option(
+            "--max-loss",
+            metavar="P%",
+            help="Most by which the mean squared distance of a group may rise.",
+        ),
+    ] = None,
+    min_group: MinGroupOption = 30,
+    served_by: Annotated[
+        str | None,
+        typer.Option(
+            "--served-by",
+            metavar="center|members",
+            help="What serves a person. center, the default: the nearest center; the "
+            "centers are written beside the labels. members, the default with --start: "
+            "the mean of those who are in the cluster.",
+        ),
+    ] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            "--method",
+            metavar="NAME",
+            help="Run one method and take its result, recommended or not. rawls, R1, "
+            "R2, R1+R2, R2-exhaustive, batch, relocate: reassign people. kmeans-mean: "
+            "searches for clusters with means. kmeans-free, fair-lloyd: search for "
+            "free centers.",
+        ),
+    ] = None,
     choose_by: Annotated[
         str | None,
         typer.Option(
@@ -54,26 +113,6 @@ def fit(
             "separated clusters. held-out: as few clusters as describe people who were "
             "not used to make them about as well as more would. held-out-worst: the "
             "same for the worst-off group.",
-        ),
-    ] = None,
-    method: Annotated[
-        str,
-        typer.Option(
-            "--method",
-            help="rawls, R1, R2, R1+R2, R2-exhaustive, batch, relocate: reassign "
-            "people, starting from k-means. kmeans-mean: searches for clusters with "
-            "means. kmeans-free, fair-lloyd: search for free "
-            "centers. kmeans-free is often the best.",
-        ),
-    ] = "rawls",
-    utility: Annotated[
-        str | None,
-        typer.Option(
-            "--utility",
-            metavar="nearest|assigned",
-            help="Mean that serves a person, for methods that reassign. nearest, the "
-            "default: everyone is in the cluster of the nearest mean. assigned: people "
-            "stay where the method put them; a folder or a pattern needs this.",
         ),
     ] = None,
     pooling: Annotated[
@@ -91,8 +130,8 @@ def fit(
         bool,
         typer.Option(
             "--new-people/--no-new-people",
-            help="Measure how people who are left out of fits are served, beside "
-            "k-means; for a folder or a pattern it is not measured.",
+            help="Measure how people who are left out of fits are served. Without it "
+            "the change in the table decides what is recommended.",
         ),
     ] = True,
     out: Annotated[
@@ -101,7 +140,8 @@ def fit(
             "--out",
             metavar="FILE",
             help="Write each row's cluster: .csv, .tsv or .parquet; for a folder or a "
-            "pattern of Parquet files, a folder.",
+            "pattern of Parquet files, a folder. Centers that serve people are written "
+            "beside it, as labels.centers.csv.",
         ),
     ] = None,
     report: ReportOption = None,
@@ -135,7 +175,11 @@ def fit(
     force: ForceOption = False,
     debug: DebugOption = False,
 ) -> None:
-    """Cluster a table with k-means, then serve its worst-off group better.
+    """Compare clusterings of a table, and recommend one that is fair and will hold.
+
+    Keep k-means if no group is served worse than chance explains, or if nothing is
+    gained for people outside the table; otherwise replace it. Three options are shown
+    with their effect on every group.
 
     Numbers are scaled and categories encoded so that each column counts the same;
     identifiers, dates and free text are named and left out, and so are the sensitive
@@ -148,10 +192,13 @@ def fit(
         screen.show("loading")
         from rawlsian._tables.functions import fit_table
 
+        say_if_compiling()
         result = fit_table(
             table, sensitive, clusters=clusters, choose_by=choose_by, method=method,
-            utility=utility, pooling=pooling, new_people=new_people, out=out,
-            report=report, frontier=trade_off, save=save,
+            choose=choose, served_by=served_by, start=start, max_moved=max_moved,
+            max_loss=max_loss, min_group=min_group, pooling=pooling,
+            new_people=new_people, out=out, report=report, frontier=trade_off,
+            save=save,
             drop=drop or (), categorical=categorical or (), numeric=numeric or (),
             use_sensitive=use_sensitive, id=identifier, missing=missing, na=na or (),
             delimiter=delimiter, encoding=encoding, engine=engine, scheduler=scheduler,
@@ -159,7 +206,7 @@ def fit(
         )  # fmt: skip
     print_result(result, as_json, debug)
     if result.is_interrupted:
-        nor = "; no trade-off was searched, and no page made"
+        nor = "; no page was made" if report is not None else ""
         fail(
             "stopped on the way: the clusters are those reached so far"
             f"{nor if result.passes is None else ''}.",

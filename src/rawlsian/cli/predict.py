@@ -67,7 +67,7 @@ def predict(
     """Give each row of a table the nearest cluster of a saved model.
 
     Rows of the table that the model was fitted on get the cluster of the fit, unless
-    that was made with kmeans-mean or --utility assigned, which put people in clusters
+    that was made with kmeans-mean or --served-by members, which put people in clusters
     that are not the nearest.
 
     Example: `rawlsian predict model.json new-people.csv --out labels.csv`

@@ -12,7 +12,7 @@ from rawlsian._core.assignment import Assignment
 from rawlsian._core.problem import MaxDistance, Problem, Utility
 from rawlsian._rows.opening import refuse_blocks
 
-USE_AUDIT = "use audit, which reports the same"
+USE_AUDIT = "use audit, which reports the utilities of all groups"
 
 
 def group_utilities(
@@ -128,9 +128,9 @@ def utility_ratio(
 ) -> float:
     """Return the lowest group utility divided by the highest; 1 if all are equal.
 
-    The four-fifths rule of United States employment guidelines takes a ratio below
-    0.8 as evidence of adverse impact. Apply it with care: the ratio depends on
-    ``max_distance``, and a large one brings any clustering close to 1.
+    The ratio depends on ``max_distance``, which is a convention: a large one brings any
+    clustering close to 1. So it is no test that a clustering passes or fails; to
+    compare groups, use ``audit``.
 
     Parameters are those of ``group_utilities``.
 
@@ -155,7 +155,9 @@ def utility_ratio(
             "utility_ratio needs utilities that are not negative, found "
             f"{utilities.min():.6g}; give a larger max_distance."
         )
-    return ratio_of(utilities)
+    if utilities.max() == utilities.min():
+        return 1.0
+    return float(utilities.min() / utilities.max())
 
 
 def _assignment(
@@ -178,12 +180,3 @@ def name_of(group_names: NDArray[Any], utilities: NDArray[np.float64]) -> Hashab
     """Return the name of the group with the lowest utility, as a Python value."""
     name: Hashable = group_names.tolist()[int(np.argmin(utilities))]
     return name
-
-
-def ratio_of(utilities: NDArray[np.float64]) -> float:
-    """Return the lowest divided by the highest; NaN if a utility is negative."""
-    if utilities.min() < 0:
-        return float("nan")
-    if utilities.max() == utilities.min():
-        return 1.0
-    return float(utilities.min() / utilities.max())

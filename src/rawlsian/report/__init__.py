@@ -7,7 +7,19 @@ returns the text of the file.
 from __future__ import annotations
 
 from rawlsian.preprocessing import Attribute
-from rawlsian.report.contents import Curve, Curves, Page, TextColumns, Way
+from rawlsian.report.contents import (
+    Curve,
+    Curves,
+    GroupFit,
+    OptionCard,
+    OptionGroup,
+    Page,
+    Shown,
+    TextColumns,
+    Tile,
+    Way,
+)
+from rawlsian.report.shown import group_fits, squared_distances
 from rawlsian.report.ways import frontier_labels, frontier_way, trajectory_way
 from rawlsian.report.write import page_html
 
@@ -15,11 +27,18 @@ __all__ = [
     "Attribute",
     "Curve",
     "Curves",
+    "GroupFit",
+    "OptionCard",
+    "OptionGroup",
     "Page",
+    "Shown",
     "TextColumns",
+    "Tile",
     "Way",
     "frontier_labels",
     "frontier_way",
+    "group_fits",
     "page_html",
+    "squared_distances",
     "trajectory_way",
 ]

@@ -7,25 +7,17 @@ of the point shown.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rawlsian.report.contents import Page
+from rawlsian.report.looks import COLOURS, DASHES, INK, cycle
 
 if TYPE_CHECKING:
     import altair as alt
 
-# Colours of Okabe and Ito, which suit people with a colour vision deficiency; those
-# that are pale on white come last. Dashes and shapes differ, too. INK is the colour of
-# the text.
-INK = "currentColor"
-GROUP_COLOURS = (
-    "#0072B2", "#E69F00", "#009E73", "#D55E00",
-    "#56B4E9", "#CC79A7", "#999999", "#F0E442",
-)  # fmt: skip
-GROUP_DASHES = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3), (4, 2), (12, 3), (1, 3))
 WAY_COLOURS = ("#0072B2", "#CC79A7", "#009E73", "#E69F00", "#56B4E9", "#7F7F7F")
 WAY_DASHES = ((1, 0), (6, 3), (2, 2), (9, 3, 2, 3), (12, 3), (4, 2))
 WAY_SHAPES = (
@@ -37,11 +29,9 @@ N_CLOUD = 2000
 N_PANELS = 11
 TITLE_WIDTH = 40  # characters of a line
 
-Choice = TypeVar("Choice")
-
 
 def page_charts(page: Page) -> dict[str, Any]:
-    """Return the figures, their captions, and the colours and dashes for legends."""
+    """Return the figures of the slider, their captions, and the looks of the ways."""
     pairs = _pairs(page)
     cloud = np.empty((0, len(page.groups))) if page.cloud is None else page.cloud
     cloud = cloud[np.isfinite(cloud).all(axis=1)]
@@ -49,33 +39,21 @@ def page_charts(page: Page) -> dict[str, Any]:
     return {
         "space": [_panel(page, pair, drawn) for pair in pairs],
         "along": _along(page),
-        "groups": _groups(page),
-        "clusters": _clusters(page),
         "caption": _caption(page, pairs, len(cloud), len(drawn)),
         "hasCloud": len(drawn) > 0,
         "hasBound": _near_bound(page) is not None,
-        "looks": {
-            "groups": [_look(GROUP_COLOURS, GROUP_DASHES, g) for g in _range(page)],
-            "ways": [
-                [*_look(WAY_COLOURS, WAY_DASHES, way), _cycle(WAY_SHAPES, way)]
-                for way in range(len(page.ways))
-            ],
-        },
+        "ways": [
+            [
+                *(cycle(each, way) for each in (WAY_COLOURS, WAY_DASHES)),
+                cycle(WAY_SHAPES, way),
+            ]
+            for way in range(len(page.ways))
+        ],
     }
 
 
 def _range(page: Page) -> range:
     return range(len(page.groups))
-
-
-def _cycle(choices: tuple[Choice, ...], place: int) -> Choice:
-    return choices[place % len(choices)]
-
-
-def _look(
-    colours: tuple[str, ...], dashes: tuple[tuple[int, ...], ...], place: int
-) -> tuple[str, tuple[int, ...]]:
-    return _cycle(colours, place), _cycle(dashes, place)
 
 
 def _pairs(page: Page) -> list[tuple[int, int]]:
@@ -245,7 +223,7 @@ def _way_layers(utilities: NDArray[np.float64], place: int) -> list[alt.Chart]:
     """Draw a line through the points of a way, and dots to click."""
     import altair as alt
 
-    colour, dash = _look(WAY_COLOURS, WAY_DASHES, place)
+    colour, dash = cycle(WAY_COLOURS, place), cycle(WAY_DASHES, place)
     points = [
         {"x": float(a), "y": float(b), "w": place, "p": p}
         for p, (a, b) in enumerate(utilities)
@@ -253,7 +231,7 @@ def _way_layers(utilities: NDArray[np.float64], place: int) -> list[alt.Chart]:
     ]
     way = alt.Chart(alt.InlineData(values=points, name=f"way{place}"))
     line = way.mark_line(color=colour, strokeDash=list(dash), aria=False)
-    shape = _cycle(WAY_SHAPES, place)
+    shape = cycle(WAY_SHAPES, place)
     dots = way.mark_point(
         shape=shape, size=28, filled=True, opacity=1, color=colour, cursor="pointer",
         aria=False,
@@ -303,7 +281,7 @@ def _along(page: Page) -> dict[str, Any]:
         "g:N", legend=None,
         scale=alt.Scale(
             domain=groups,
-            range=[*(list(_cycle(GROUP_DASHES, g)) for g in _range(page)), [1, 0]],
+            range=[*(list(cycle(DASHES, g)) for g in _range(page)), [1, 0]],
         ),
     )  # fmt: skip
     layers = [
@@ -325,61 +303,6 @@ def _along(page: Page) -> dict[str, Any]:
     return specification(chart)
 
 
-def _groups(page: Page) -> dict[str, Any]:
-    """Draw the utility of each group now and at the start; everyone is last."""
-    import altair as alt
-
-    start = alt.Chart(alt.NamedData("start"))
-    now = alt.Chart(alt.NamedData("now"))
-    names = alt.param(name="names", value=[*page.groups, "Everyone"])
-    y = _by_name("g", len(page.groups) + 1)
-    x = alt.X("u:Q", title="Utility (higher is better)", scale=_utility_scale(page))
-    colour = _group_colour(page)
-    chart = alt.layer(
-        start.mark_rule(strokeWidth=3, opacity=0.5, aria=False).encode(
-            x=x, x2="v:Q", y=y, color=colour
-        ),
-        start.mark_point(
-            size=80, shape="square", filled=False, strokeWidth=2, aria=False
-        ).encode(x=x, y=y, color=colour),
-        now.mark_point(
-            size=120, shape="diamond", filled=True, opacity=1, aria=False
-        ).encode(x=x, y=y, color=colour),
-    )
-    chart = chart.add_params(names).properties(
-        width="container", height=34 * (len(page.groups) + 1)
-    )
-    return specification(chart)
-
-
-def _clusters(page: Page) -> dict[str, Any]:
-    """Draw the size of each cluster, by group."""
-    import altair as alt
-
-    n_clusters = len(page.cluster_names)
-    largest = max(
-        int(np.bincount(labels).max()) for way in page.ways for labels in way.labels
-    )
-    rows = alt.Chart(alt.NamedData("now"))
-    sizes = alt.Chart(alt.NamedData("sizes"))
-    names = alt.param(
-        name="names", value=[f"cluster {name}" for name in page.cluster_names]
-    )
-    # Leave room for the number at the end of the longest bar.
-    scale = alt.Scale(domain=[0, 1.12 * largest], nice=False)
-    x = alt.X("n:Q", title="People", stack="zero", scale=scale)
-    y = _by_name("k", n_clusters)
-    bars = rows.mark_bar(aria=False, height={"band": 0.72}).encode(
-        x=x, y=y, color=_group_colour(page), order="g:Q"
-    )
-    numbers = sizes.mark_text(align="left", dx=5, color=INK, aria=False).encode(
-        x=alt.X("n:Q", title="People"), y=y, text=alt.Text("n:Q", format=",d")
-    )
-    chart = alt.layer(bars, numbers).add_params(names)
-    height = 30 * n_clusters
-    return specification(chart.properties(width="container", height=height))
-
-
 def _utility_scale(page: Page) -> alt.Scale:
     """Return a scale for all points: marks move with the slider, the axis does not."""
     import altair as alt
@@ -393,19 +316,9 @@ def _group_colour(page: Page) -> alt.Color:
     """Return the colours of the groups, and ink for everyone, who come last."""
     import altair as alt
 
-    colours = [_cycle(GROUP_COLOURS, g) for g in _range(page)]
+    colours = [cycle(COLOURS, g) for g in _range(page)]
     scale = alt.Scale(domain=[*_range(page), len(colours)], range=[*colours, INK])
     return alt.Color("g:N", legend=None, scale=scale)
-
-
-def _by_name(field: str, n_names: int) -> alt.Y:
-    """Return an axis with a row for each number; equal names keep separate rows."""
-    import altair as alt
-
-    axis = alt.Axis(
-        labelExpr="names[datum.value]", labelLimit=130, grid=True, title=None
-    )
-    return alt.Y(f"{field}:O", axis=axis, scale=alt.Scale(domain=list(range(n_names))))
 
 
 def _title(group: str) -> list[str]:

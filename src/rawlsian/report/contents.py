@@ -106,6 +106,142 @@ class TextColumns:
     texts: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Tile:
+    """One of the tiles under the verdict.
+
+    Attributes
+    ----------
+    heading : str
+        What the tile is about, such as "Gap".
+    figure : str
+        The figure in large type, such as "24.9 → 9.8". "->" is shown as an arrow.
+    text : str
+        A sentence on the figure.
+    """
+
+    heading: str
+    figure: str
+    text: str
+
+
+@dataclass(frozen=True)
+class GroupFit:
+    """Mean squared distance of a group; everyone before is 100, and lower is better.
+
+    Attributes
+    ----------
+    name : str
+        Name of the group.
+    people : int
+        Number of its members.
+    before : float
+        Its mean squared distance before; in an audit the only one.
+    before_interval : (float, float) or None
+        Interval of ``before``.
+    after : float or None
+        Its mean squared distance after; None in an audit.
+    after_interval : (float, float) or None
+        Interval of ``after``.
+    is_small : bool
+        Whether it has too few people for a statement. Such a group is listed last,
+        faint and without intervals.
+    """
+
+    name: str
+    people: int
+    before: float
+    before_interval: tuple[float, float] | None
+    after: float | None = None
+    after_interval: tuple[float, float] | None = None
+    is_small: bool = False
+
+
+@dataclass(frozen=True)
+class OptionGroup:
+    """Change of a group under an option.
+
+    Attributes
+    ----------
+    name : str
+        Name of the group.
+    level : float
+        Its mean squared distance; everyone before is 100.
+    change : float or None
+        Change of the distance in per cent; negative is closer, which is better. None
+        if the option changes nothing.
+    interval : (float, float) or None
+        Interval of ``change``.
+    is_small : bool
+        Whether it has too few people for a statement.
+    """
+
+    name: str
+    level: float
+    change: float | None
+    interval: tuple[float, float] | None
+    is_small: bool
+
+
+@dataclass(frozen=True)
+class OptionCard:
+    """An option that the reader can choose.
+
+    Attributes
+    ----------
+    key : str
+        "keep", "recommended", "most", "point" or "method".
+    title, text : str
+        Name of the option, and a sentence on it.
+    is_chosen, is_recommended : bool
+        Whether this page shows it, and whether it is recommended.
+    groups : tuple of OptionGroup
+        Changes of all groups.
+    everyone : float or None
+        Change for everyone in per cent; None if the option changes nothing.
+    n_people, n_gain, n_lose, n_moved : int
+        Number of people, and of those who come closer, who end farther away, and who
+        change their cluster.
+    separation : float
+        Index of separation, from 0 to 1.
+    """
+
+    key: str
+    title: str
+    text: str
+    is_chosen: bool
+    is_recommended: bool
+    groups: tuple[OptionGroup, ...]
+    everyone: float | None
+    n_people: int
+    n_gain: int
+    n_lose: int
+    n_moved: int
+    separation: float
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """A clustering that the map, the clusters and the composition show.
+
+    Attributes
+    ----------
+    name : str
+        Name of the clustering, such as "K-means" or "Recommended".
+    labels : ndarray of shape (n_rows,)
+        Cluster of each row.
+    distances : ndarray of shape (n_rows,)
+        Squared distance of each row to the center that serves it.
+    separation : float
+        Index of separation, from 0 to 1; NaN is not shown.
+    """
+
+    name: str
+    labels: NDArray[np.integer]
+    distances: NDArray[np.float64]
+    separation: float
+
+
 @dataclass(frozen=True, eq=False)
 class Page:
     """Contents of a page.
@@ -115,7 +251,7 @@ class Page:
     title : str
         Heading of the page.
     summary : tuple of str
-        The result in two sentences with numbers.
+        Paragraphs below the verdict.
     groups : tuple of str
         Names of the groups.
     group_codes : ndarray of shape (n_rows,)
@@ -150,6 +286,23 @@ class Page:
         How the number of clusters was chosen, if it was.
     new_people : TextColumns or None
         How people who are not in the table are served, if that was measured.
+    verdict : str
+        The result in one sentence.
+    tiles : tuple of Tile
+        Tiles under the verdict.
+    group_fits : tuple of GroupFit
+        The chart of all groups, in any order.
+    level_text : str
+        One sentence on the unit of that chart.
+    options : tuple of OptionCard
+        Options to choose from. With options the slider is in a closed fold.
+    before, after : Shown or None
+        Clusterings of the map, the clusters and the composition. In an audit ``after``
+        is None. If both are None, the page takes the ends of the first way.
+    separation_text : str
+        Formula of the index of separation, in a sentence.
+    provenance : tuple of (str, str)
+        Last section: columns, method, seed, version, command and date.
     """
 
     title: str
@@ -172,3 +325,12 @@ class Page:
     limits: tuple[str, ...] = ()
     curves: Curves | None = None
     new_people: TextColumns | None = None
+    verdict: str = ""
+    tiles: tuple[Tile, ...] = ()
+    group_fits: tuple[GroupFit, ...] = ()
+    level_text: str = ""
+    options: tuple[OptionCard, ...] = ()
+    before: Shown | None = None
+    after: Shown | None = None
+    separation_text: str = ""
+    provenance: tuple[tuple[str, str], ...] = ()

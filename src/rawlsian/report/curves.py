@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from rawlsian.report.charts import INK, NOW, WAY_COLOURS, specification
+from rawlsian.report.charts import NOW, WAY_COLOURS, specification
 from rawlsian.report.contents import Curve, Curves
+from rawlsian.report.looks import INK
 
 if TYPE_CHECKING:
     import altair as alt

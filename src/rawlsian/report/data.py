@@ -1,8 +1,7 @@
-"""Numbers behind the figures, tables and cards of a page, at every point."""
+"""Texts of a page, and the numbers of each point that its slider shows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import floor, isfinite, log10
 from typing import Any
 
@@ -13,27 +12,25 @@ from scipy.sparse import csr_array
 from rawlsian._version import __version__
 from rawlsian.preprocessing import Attribute
 from rawlsian.report.contents import Page, Way
-from rawlsian.report.labels import pack_rows
+from rawlsian.report.labels import explored
 
-# Attributes on the card of a cluster.
-N_DISTINCTIVE = 6
-# In standard deviations; a smaller difference from everyone is rounding error.
-LEAST_DISTINCTIVE = 1e-6
 # Moves are a table for up to 15 clusters, and a list of the largest flows beyond.
 LARGEST_TABLE = 15
 N_FLOWS = 20
 N_NOTES = 200
-# Rows of X copied at a time.
+# Rows of X multiplied at a time.
 CHUNK = 1 << 16
 
 
 def page_data(page: Page) -> dict[str, Any]:
-    """Return the data of the page's script as plain lists, texts and numbers."""
-    everyone, deviation = page.X.mean(axis=0), _deviation(page.X)
+    """Return texts, names, and the numbers of each point of the ways."""
+    everyone = page.X.mean(axis=0)
     return {
         "title": page.title,
         "summary": page.summary,
         "facts": page.facts,
+        "provenance": page.provenance,
+        "separationText": page.separation_text,
         "version": __version__,
         "groups": page.groups,
         "groupSizes": _count(page.group_codes, len(page.groups)).tolist(),
@@ -45,7 +42,7 @@ def page_data(page: Page) -> dict[str, Any]:
             for attribute, mean in zip(page.attributes, everyone, strict=True)
         ],
         "movesAsTable": len(page.cluster_names) <= LARGEST_TABLE,
-        "ways": [_way_data(page, way, everyone, deviation) for way in page.ways],
+        "ways": [_way_data(page, way) for way in explored(page)],
         "bound": _bound(page),
         "notes": [
             [heading, entries[:N_NOTES], max(len(entries) - N_NOTES, 0)]
@@ -53,7 +50,6 @@ def page_data(page: Page) -> dict[str, Any]:
         ],
         "methods": page.methods,
         "limits": page.limits,
-        **pack_rows(page),
     }
 
 
@@ -79,25 +75,15 @@ def finite(values: NDArray[np.float64]) -> list[Any]:
     ]
 
 
-def _way_data(
-    page: Page,
-    way: Way,
-    everyone: NDArray[np.float64],
-    deviation: NDArray[np.float64],
-) -> dict[str, Any]:
+def _way_data(page: Page, way: Way) -> dict[str, Any]:
     n_clusters, n_groups = len(page.cluster_names), len(page.groups)
-    counts, flows, moved, likes = [], [], [], []
-    sums = _cluster_sums(page.X, way.labels, n_clusters)
-    for labels, sum_by_cluster in zip(way.labels, sums, strict=True):
-        members = _pairs(labels, page.group_codes, n_clusters, n_groups)
-        changes = _pairs(way.labels[0], labels, n_clusters, n_clusters)
-        sizes = members.sum(axis=1)
-        means = sum_by_cluster / np.maximum(sizes, 1)[:, None]
-        score = np.abs(means - everyone) / deviation
+    counts, flows, moved = [], [], []
+    for labels in way.labels:
+        members = count_pairs(labels, page.group_codes, n_clusters, n_groups)
+        changes = count_pairs(way.labels[0], labels, n_clusters, n_clusters)
         counts.append(members.tolist())
         moved.append(int(changes.sum() - changes.trace()))
         flows.append(_flows(changes))
-        likes.append(_distinctive(page.attributes, means, score, sizes))
     return {
         "title": way.title,
         "kind": way.kind,
@@ -107,7 +93,6 @@ def _way_data(
         "counts": counts,  # by point, cluster and group
         "flows": flows,  # by point: from, to, how many
         "moved": moved,  # by point
-        "likes": likes,  # by point and cluster: attribute, value
     }
 
 
@@ -122,7 +107,7 @@ def _decimals(max_distance: float) -> int:
     return min(max(4 - floor(log10(max_distance)), 0), 12)
 
 
-def _deviation(X: NDArray[np.float64]) -> NDArray[np.float64]:
+def standard_deviation(X: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the standard deviation of each column; infinite if it is constant.
 
     Works column by column, because ``X.std(axis=0)`` copies X.
@@ -133,26 +118,15 @@ def _deviation(X: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(is_constant | (deviation == 0), np.inf, deviation)
 
 
-def _cluster_sums(
+def cluster_sums(
     X: NDArray[np.float64], labels: NDArray[np.integer], n_clusters: int
-) -> Iterator[NDArray[np.float64]]:
-    """Yield the sums of each cluster's rows at every point.
-
-    Updates one array in place for the rows that moved, and yields it each time.
-    """
+) -> NDArray[np.float64]:
+    """Return the sums of each cluster's rows: (n_clusters, n_features)."""
     sums = np.zeros((n_clusters, X.shape[1]))
-    before = None
-    for now in labels:
-        has_moved = np.ones(len(now), bool) if before is None else now != before
-        rows = np.flatnonzero(has_moved)
-        for start in range(0, len(rows), CHUNK):
-            some = rows[start : start + CHUNK]
-            moving = X[some]
-            sums += _sums(moving, now[some], n_clusters)
-            if before is not None:
-                sums -= _sums(moving, before[some], n_clusters)
-        before = now
-        yield sums
+    for start in range(0, len(X), CHUNK):
+        some = slice(start, start + CHUNK)
+        sums += _sums(X[some], labels[some], n_clusters)
+    return sums
 
 
 def _sums(
@@ -167,7 +141,7 @@ def _sums(
     return sums
 
 
-def _pairs(
+def count_pairs(
     codes: NDArray[np.integer],
     others: NDArray[np.integer],
     n_codes: int,
@@ -188,24 +162,6 @@ def _flows(changes: NDArray[np.intp]) -> list[list[int]]:
         largest = np.argsort(-people, kind="stable")[:N_FLOWS]
         sources, targets, people = sources[largest], targets[largest], people[largest]
     return list(np.stack([sources, targets, people], axis=1).tolist())
-
-
-def _distinctive(
-    attributes: tuple[Attribute, ...],
-    means: NDArray[np.float64],
-    score: NDArray[np.float64],
-    sizes: NDArray[np.intp],
-) -> list[list[tuple[int, float | None]]]:
-    """Return the attributes in which each cluster differs most, with their values."""
-    order = np.argsort(-score, axis=1, kind="stable")[:, :N_DISTINCTIVE]
-    return [
-        [
-            (int(j), in_units(attributes[j], means[k, j]))
-            for j in order[k]
-            if sizes[k] and score[k, j] > LEAST_DISTINCTIVE
-        ]
-        for k in range(len(means))
-    ]
 
 
 def _bound(page: Page) -> tuple[str, float] | None:

@@ -11,12 +11,9 @@ _UTILITY = (
     "the same weight{but}."
 )
 TRADE_OFF = (
-    "The trade-off: clusterings between the best k-means clustering found, which has "
-    "the highest overall utility, and the clustering that serves the worst-off group "
-    "best, pooled as the fit is. None of them is better than another in both overall "
-    "and lowest (pooled) utility. "
-    "Their centers may lie anywhere, and each person is in the cluster of the nearest "
-    "center."
+    "The trade-off: clusterings from the one that may be kept to the one that serves "
+    "the worst-off group best, pooled as in the search. None of them is better than "
+    "another both for everyone together and for the worst-off group."
 )
 _BUT = ", except that a number column with missing values counts twice"
 LIMITS = (

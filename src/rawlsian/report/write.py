@@ -10,10 +10,19 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
+from rawlsian.report.answer import answer_data
 from rawlsian.report.charts import page_charts
 from rawlsian.report.contents import Page
 from rawlsian.report.curves import curves_data
 from rawlsian.report.data import page_data
+from rawlsian.report.labels import explored, pack_rows
+from rawlsian.report.looks import look
+from rawlsian.report.people_map import map_data
+from rawlsian.report.shown import clusterings_of, shown_data
+
+# Joined in this order; the scripts share one function's scope.
+STYLES = ("base.css", "parts.css", "print.css")
+SCRIPTS = ("elements.js", "answer.js", "people.js", "explore.js", "main.js")
 
 
 def page_html(page: Page) -> str:
@@ -52,20 +61,33 @@ def page_html(page: Page) -> str:
     True
     """
     require_altair()
-    contents = {
-        **page_data(page),
-        "charts": page_charts(page),
-        "curves": curves_data(page.curves),
-        "newPeople": None if page.new_people is None else asdict(page.new_people),
-    }
+    contents = page_contents(page)
+    needs_vega = contents["charts"] is not None or contents["curves"] is not None
     title = html.escape(page.title).encode("ascii", "xmlcharrefreplace").decode()
     return Template(_text("page.html")).substitute(
         title=title,
-        style=_text("page.css"),
+        style="".join(map(_text, STYLES)),
         data=_as_json(contents),
-        bundle=_bundle(),
-        script=_text("page.js"),
+        bundle=_bundle() if needs_vega else "",
+        script="\n".join(map(_text, SCRIPTS)),
     )
+
+
+def page_contents(page: Page) -> dict[str, Any]:
+    """Return all data of the page's scripts as plain lists, texts and numbers."""
+    shown = clusterings_of(page)
+    n_looks = max(len(page.groups), len(page.cluster_names))
+    return {
+        **page_data(page),
+        **answer_data(page),
+        **pack_rows(page, shown[-1].labels),
+        "shown": shown_data(page, shown),
+        "map": map_data(page, shown),
+        "looks": [look(place) for place in range(n_looks)],
+        "charts": page_charts(page) if explored(page) else None,
+        "curves": curves_data(page.curves),
+        "newPeople": None if page.new_people is None else asdict(page.new_people),
+    }
 
 
 def require_altair() -> None:

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
+from rawlsian._core.assignment import Assignment
+from rawlsian._core.nearest import nearest
 from rawlsian._core.problem import Problem
 from rawlsian._search.frontier import Frontier
 from rawlsian.operators.traversal import Trajectory
-from rawlsian.report import Page, frontier_labels, frontier_way, trajectory_way
+from rawlsian.report import (
+    Page,
+    Shown,
+    frontier_labels,
+    frontier_way,
+    group_fits,
+    trajectory_way,
+)
 from rawlsian.report.words import LIMITS, TRADE_OFF, utility_paragraph
 from rawlsian.study.beyond import Ways
 from rawlsian.study.claims import check_claims
@@ -39,6 +51,11 @@ FITS = (
     "of {n} samples here, by the nearest mean and by the mean of the assigned cluster: "
     "{numbers}"
 )
+ENDS = ("Utilitarian k-means", "After rawls")
+LEVEL = (
+    "Mean squared distance to the nearest mean; 100 is that of everyone at the "
+    "utilitarian point. Lower is better."
+)
 BOUND = (
     "The proved bound: no clustering has a lowest group utility above it. It is "
     "computed after the rows of the sample are merged to {rows:,}."
@@ -60,10 +77,17 @@ def study_page(
         trajectory_way(walks[name], title, X=sample.X) for name, title in TITLES.items()
     ]
     labels = frontier_labels(ways.frontier, sample.X, ways.labels)
+    before, after = _ends(problem, walks["rawls"])
+    groups = tuple(map(str, problem.group_names))
     n_runs = len(shown.restarts.inertia)
     return Page(
         title="Rawlsian k-means on Adult: the sample shown in the study",
-        summary=_summary(walks, ways.frontier, bound),
+        verdict=_verdict(walks["rawls"], bound),
+        summary=_summary(walks, ways.frontier),
+        group_fits=group_fits(groups, problem.groups, before, after),
+        level_text=LEVEL,
+        before=before,
+        after=after,
         facts=(
             ("People", f"{len(sample.X):,} of {len(adult.X):,}"),
             ("Seed of the sample", str(sample.seed)),
@@ -71,7 +95,7 @@ def study_page(
             ("Runs of k-means", f"{n_runs:,}"),
             ("Sample chosen by", results["existence"]["sample_chosen_by"]),
         ),
-        groups=tuple(map(str, problem.group_names)),
+        groups=groups,
         group_codes=problem.groups,
         max_distance=problem.max_distance,
         cluster_names=tuple(map(str, range(n_clusters))),
@@ -99,16 +123,27 @@ def _fits(results: dict[str, Any]) -> str:
     return FITS.format(n=n, numbers=" ".join(numbers))
 
 
-def _summary(
-    walks: dict[str, Trajectory], frontier: Frontier, bound: float
-) -> tuple[str, str]:
-    start = walks["rawls"].utilities[0].min()
+def _ends(problem: Problem, walk: Trajectory) -> Iterator[Shown]:
+    """Yield the first and the last clustering of a walk, by the nearest mean."""
+    start = Assignment(problem, walk.start_labels).centers
+    for name, centers in zip(ENDS, (start, walk.cluster_centers), strict=True):
+        labels, distances = nearest(problem.X, centers)
+        yield Shown(name, labels, distances, np.nan)
+
+
+def _verdict(walk: Trajectory, bound: float) -> str:
+    start, end = walk.utilities[0].min(), walk.utilities[-1].min()
+    return (
+        f"Reassigning people raises the lowest group utility from {start:.4f} to "
+        f"{end:.4f}; no clustering can be above {bound:.4f}."
+    )
+
+
+def _summary(walks: dict[str, Trajectory], frontier: Frontier) -> tuple[str, str]:
     ends = {name: walk.utilities[-1].min() for name, walk in walks.items()}
     return (
-        f"From the utilitarian point, where the lowest group utility is {start:.4f}, "
-        f"R1 ends at {ends['R1']:.4f} and R2 at {ends['R2']:.4f}; rawls reaches "
-        f"{ends['rawls']:.4f}.",
+        f"From the utilitarian point R1 ends at {ends['R1']:.4f} and R2 at "
+        f"{ends['R2']:.4f}; rawls reaches {ends['rawls']:.4f}.",
         f"The trade-off, with free centers, reaches "
-        f"{frontier.utilities[-1].min():.4f}. No clustering can be above "
-        f"{bound:.4f}; that is proved.",
+        f"{frontier.utilities[-1].min():.4f}. The bound is proved.",
     )

@@ -1,0 +1,1 @@
+"""Recommendation: candidates, their effect on people, and the choice among them."""
