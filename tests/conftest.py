@@ -4,20 +4,9 @@ import fcntl
 import gc
 import os
 
+import numpy as np
 import pytest
-import sklearn.cluster  # noqa: F401  (so that its libraries are among those limited)
-import vl_convert
 from hypothesis import settings
-from threadpoolctl import threadpool_limits
-
-import support.compile_once  # noqa: F401
-from support.golden import Golden
-
-# For some hundred rows BLAS and OpenMP are no faster on many threads, and where the
-# machine has other things to do, several times slower. The variables are for processes
-# that tests start.
-threadpool_limits(1)
-os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 
 # Compiling the kernels takes seconds, which is not the examples' fault. Derandomised:
 # a red run can be repeated.
@@ -33,17 +22,39 @@ collect_ignore = ["support"]
 # Files that take longest, to be started first: what is left then is short, so that no
 # process of two waits for the other at the end. run.py has the doctest of run_study.
 LONGEST = (
-    "test_dask.py", "test_study.py", "test_tables_cli.py", "test_parts_cli.py",
-    "test_docs.py", "test_pooling.py", "test_kmeans.py", "test_traverse.py",
-    "test_nearest.py", "test_browser.py", "test_large.py", "test_held_out.py",
-    "test_page.py", "test_bounds.py", "test_operators.py", "test_package.py",
-    "test_blocks.py", "test_assignment.py", "test_many_moves.py", "run.py",
-    "test_gap.py", "test_table_api.py", "test_choosing_k.py", "test_postprocessor.py",
+    "test_dask.py", "test_study.py", "test_tables_cli.py", "test_docs.py",
+    "test_parts_cli.py", "test_operators.py", "test_traverse.py", "test_page.py",
+    "test_browser.py", "test_pooling.py", "test_bounds.py", "test_table_api.py",
+    "test_kmeans.py", "test_large.py", "test_postprocessor.py", "test_package.py",
+    "test_held_out.py", "test_many_moves.py", "test_nearest.py", "test_assignment.py",
+    "run.py", "python.md", "test_blocks.py", "operator.md", "test_block_sums.py",
+    "test_restarts.py", "test_leximin.py", "test_gap.py", "test_sentences.py",
+    "test_choosing_k.py",
 )  # fmt: skip
 
 # All test modules and what they import are some hundred thousand objects, which last:
 # looking through them for garbage took a twentieth of the time.
 gc.set_threshold(50_000, 20, 100)
+
+
+def pytest_configure(config):
+    """Limit threads, and let one process at a time compile a kernel.
+
+    The process that only hands out files to others is spared the imports.
+    """
+    is_worker = hasattr(config, "workerinput")
+    if getattr(config.option, "dist", "no") != "no" and not is_worker:
+        return
+    import sklearn.cluster  # noqa: F401  (its libraries are to be limited)
+    from threadpoolctl import threadpool_limits
+
+    import support.compile_once  # noqa: F401
+
+    # For some hundred rows BLAS and OpenMP are no faster on many threads, and where the
+    # machine has other things to do, several times slower. The variables are for
+    # processes that tests start.
+    threadpool_limits(1)
+    os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 
 
 def pytest_collection_finish():
@@ -58,8 +69,20 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: rank.get(item.path.name, len(LONGEST)))
 
 
+@pytest.fixture(autouse=True)
+def unseeded_is_seeded(monkeypatch):
+    """Seed what a test leaves without a seed, so that a red run can be repeated."""
+    make = np.random.default_rng
+    monkeypatch.setattr(
+        np.random, "default_rng", lambda seed=None: make(0 if seed is None else seed)
+    )
+    np.random.seed(0)  # noqa: NPY002  (scikit-learn's own generator)
+
+
 @pytest.fixture(scope="session")
 def golden():
+    from support.golden import Golden
+
     return Golden()
 
 
@@ -72,6 +95,8 @@ def bundle_made_once(tmp_path_factory):
     if "PYTEST_XDIST_WORKER" not in os.environ:
         yield
         return
+    import vl_convert
+
     place = tmp_path_factory.getbasetemp().parent  # which all of them have in common
     make, file = vl_convert.javascript_bundle, place / "bundle.js"
 
