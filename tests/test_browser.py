@@ -7,6 +7,7 @@ import io
 import os
 import re
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -434,6 +435,16 @@ def test_a_fold_draws_its_figures_when_it_is_opened(open_page):
     opened.tab.press("#slider", "Home")
     assert opened.text("#status").startswith("Step 0 of 8")
     assert opened.complaints == []
+
+
+def test_the_slider_opens_at_the_chosen_point(open_page):
+    page = make_fit_page()
+    chosen = replace(page.ways[0], opens_at=3)
+    opened = open_page(replace(page, ways=(chosen, *page.ways[1:])))
+
+    opened.open_fold("#explore")
+
+    assert opened.text("#status").startswith("Step 6 of 8")  # steps 0, 2, 4, 6, 8
 
 
 def test_without_options_the_fold_is_open(opened):

@@ -246,6 +246,7 @@ def _ways(fitted: MemoryFit) -> tuple[Way, ...]:
         utilities,
         overall,
         np.array(fitted.trade_off_labels),
+        opens_at=-1 if outcome.result.point is None else outcome.result.point,
     )
     walk = fitted.walk
     if walk is None or walk.n_iter == 0 or len(walk.groups) != utilities.shape[1]:

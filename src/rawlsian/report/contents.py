@@ -30,6 +30,8 @@ class Way:
         Mean utility of everyone.
     labels : ndarray of shape (n_points, n_rows)
         Cluster of each row at each point, as small unsigned integers.
+    opens_at : int, default=-1
+        Point that the slider shows first; a negative one counts from the end.
     """
 
     title: str
@@ -38,6 +40,7 @@ class Way:
     utilities: NDArray[np.float64]
     overall: NDArray[np.float64]
     labels: NDArray[np.integer]
+    opens_at: int = -1
 
 
 @dataclass(frozen=True)

@@ -88,6 +88,7 @@ def _way_data(page: Page, way: Way) -> dict[str, Any]:
         "title": way.title,
         "kind": way.kind,
         "steps": way.steps.tolist(),
+        "opensAt": way.opens_at % len(way.steps),
         "utilities": finite(way.utilities),
         "overall": finite(way.overall),
         "counts": counts,  # by point, cluster and group

@@ -1,7 +1,7 @@
 // --- The fold: slider, trade-off, walk and cloud ---
 
 const charts = page.charts;
-const state = { way: 0, point: page.ways.length ? page.ways[0].overall.length - 1 : 0 };
+const state = { way: 0, point: page.ways.length ? page.ways[0].opensAt : 0 };
 const figures = [];
 
 const way = () => page.ways[state.way];
@@ -244,7 +244,7 @@ function go(place, point) {
 function connectControls() {
   page.ways.forEach((each, place) => {
     const radio = element("input", { type: "radio", name: "way", value: place });
-    radio.addEventListener("change", () => go(place, each.overall.length - 1));
+    radio.addEventListener("change", () => go(place, each.opensAt));
     byId("ways").append(element("label", {}, radio, element("span", {}, each.title)));
   });
   byId("slider").addEventListener("input", (event) => go(state.way, Number(event.target.value)));
