@@ -312,17 +312,6 @@ def test_ctrl_c_ends_a_study_in_two_processes(two_processes):
     assert finished == ["data", "existence", "traversals"]
 
 
-def test_ctrl_c_in_a_traversal_ends_the_study(monkeypatch):
-    # traverse returns the steps so far, which are no result of the study.
-    def stop(*args, **options):
-        return replace(traverse(*args, **options), stop_reason="interrupted")
-
-    monkeypatch.setattr(_stages, "traverse", stop)
-
-    with pytest.raises(KeyboardInterrupt):
-        run_study(SMALLEST)
-
-
 def test_the_same_results_give_the_same_figures(quick, results):
     drawn = _figures.draw("figure3_r1_r2", results)
 

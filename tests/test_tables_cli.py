@@ -11,7 +11,6 @@ import re
 import subprocess
 import sys
 import threading
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +19,6 @@ import pytest
 from typer.testing import CliRunner
 
 from rawlsian import RawlsianKMeans
-from rawlsian._recommend import rules
 from rawlsian._tables import method_run
 from rawlsian._tables.columns import Roles
 from rawlsian._tables.methods import METHODS
@@ -732,12 +730,10 @@ def test_ctrl_c_keeps_what_was_reached(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("method", [(), ("--method", "R1")])
 def test_ctrl_c_in_a_walk_of_the_search_writes_nothing(tmp_path, monkeypatch, method):
-    walk = rules.traverse_of
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
 
-    def interrupted(*arguments, **options):
-        return replace(walk(*arguments, **options), stop_reason="interrupted")
-
-    monkeypatch.setattr(rules, "traverse_of", interrupted)
+    monkeypatch.setattr("rawlsian.operators.traversal.select", interrupted)
 
     done = fit(tmp_path, few_people(tmp_path), *method)
 

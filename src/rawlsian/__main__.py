@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+from typing import NoReturn
 
-WRONG_USE = 2
+WRONG_USE, STOPPED = 2, 130
 
 
 def main() -> None:
+    """Run the command line; Ctrl-C and SIGTERM end it with one line."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGTERM, _as_ctrl_c)
+    try:
+        _run()
+    except KeyboardInterrupt:
+        _fail("stopped.", STOPPED)
+
+
+def _as_ctrl_c(*_: object) -> None:
+    """Let SIGTERM end a command as Ctrl-C does, where that waits, too."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # while processes start
+        raise KeyboardInterrupt
+    signal.raise_signal(signal.SIGINT)
+
+
+def _run() -> None:
     """Run the command line, or print one line of error."""
     try:
         from rawlsian.cli import app
@@ -16,7 +35,7 @@ def main() -> None:
         if missing not in ("typer", "rich"):
             raise
         _fail(
-            f"the command line needs {missing}, which is not installed; "
+            f"Error: the command line needs {missing}, which is not installed; "
             "pip install 'rawlsian[all]' brings it."
         )
     for stream in (sys.stdout, sys.stderr):
@@ -25,6 +44,8 @@ def main() -> None:
     try:
         sys.exit(app(standalone_mode=False))
     except Exception as error:
+        if type(error).__name__ == "Abort":  # typer's for Ctrl-C
+            raise KeyboardInterrupt from error
         # typer's errors of usage, whose classes have moved from click to typer.
         if not hasattr(error, "format_message"):
             raise
@@ -32,15 +53,15 @@ def main() -> None:
         message = error.format_message().rstrip(".")
         if "unexpected extra argument" in message and ".parquet" in message:
             _fail(
-                "one table is expected, but there are several; put a pattern in "
+                "Error: one table is expected, but there are several; put a pattern in "
                 f"quotes, as in {command} 'people/*.parquet', or name the folder."
             )
-        _fail(f"{message}; see {command} --help.")
+        _fail(f"Error: {message}; see {command} --help.")
 
 
-def _fail(message: str) -> None:
-    print(f"Error: {message}", file=sys.stderr)
-    sys.exit(WRONG_USE)
+def _fail(line: str, code: int = WRONG_USE) -> NoReturn:
+    print(line, file=sys.stderr)
+    sys.exit(code)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from rawlsian._search.crossing import SearchEnd
 from rawlsian._search.fair_lloyd import FairRuns, Solutions
 from rawlsian._search.leximin import is_better
 from rawlsian._search.partitions import best_partitions, costs_of, improved
+from rawlsian._support.interruption import keeps_partial
 from rawlsian.operators.compositions import Rawls
 from rawlsian.operators.traversal import traverse_of
 
@@ -48,6 +49,8 @@ def improved_partition(
                 if is_better(costs, costs_of(problem, labels)):
                     labels = candidate
     except KeyboardInterrupt:
+        if not keeps_partial():
+            raise
         is_interrupted = True
     return labels, is_interrupted
 
@@ -67,6 +70,8 @@ def walked_means(runs: FairRuns, found: Solutions, is_interrupted: bool) -> Clus
             # Serve the other groups better, without harm to the worst-off.
             labels = improved(runs, [labels], n_clusters, [0.0])[0]
     except KeyboardInterrupt:
+        if not keeps_partial():
+            raise
         is_interrupted = True
     end = Assignment(problem.pooled(0), labels)
     return Clusters(

@@ -44,6 +44,7 @@ from rawlsian._rows.blocks import Blocks
 from rawlsian._rows.opening import needs_memory
 from rawlsian._search.crossing import SearchEnd
 from rawlsian._search.fair_lloyd import FairRuns, Solutions
+from rawlsian._support.interruption import finished
 from rawlsian.operators.batch import Batch
 from rawlsian.operators.proposals import Operator
 
@@ -179,10 +180,12 @@ class OutOfCoreEngine(Engine):
         large, sample = self.large, self.sample.problem
         found = refined(runs.problem, sample, found, is_interrupted)
         end = finish_free(large, sample, found, is_interrupted)
+        labels, came = finished(lambda: large.labels(Rule.nearest(end.centers)))
         return Clusters(
-            large.labels(Rule.nearest(end.centers)), end.centers, end.costs,
+            labels, end.centers, end.costs,
             inertia=end.inertia, n_iter=int(found.n_iter[0]),
-            group_weights=end.group_weights, stop_reason=end.stop_reason,
+            group_weights=end.group_weights,
+            stop_reason="interrupted" if came else end.stop_reason,
         )  # fmt: skip
 
     def finish_means(
@@ -192,7 +195,8 @@ class OutOfCoreEngine(Engine):
         large, sample = self.large, self.sample
         labels, is_interrupted = improved_partition(runs, found, is_interrupted)
         rule = rule_of_sample(runs.problem, labels)
-        start = by_rule(large, rule, sample.problem.shift)
+        start, came = finished(lambda: by_rule(large, rule, sample.problem.shift))
+        is_interrupted |= came
         if not start.means.is_whole:
             raise ValueError(
                 f"n_clusters={found.centers.shape[1]} is more than can be told apart "
@@ -201,10 +205,11 @@ class OutOfCoreEngine(Engine):
         max_iter = 0 if is_interrupted else None
         end = walk(large, start, sample, steps_of(Batch()), max_iter)
         means = end.at.means
+        joined, came = finished(lambda: large.join(end.at.labels))
         return Clusters(
-            large.join(end.at.labels), means.centers, means.own_costs,
+            joined, means.centers, means.own_costs,
             inertia=float(means.cluster_costs.sum()), n_iter=int(found.n_iter[0]),
-            group_weights=None, stop_reason=_end_of_walk(end, is_interrupted),
+            group_weights=None, stop_reason=_end_of_walk(end, is_interrupted or came),
         )  # fmt: skip
 
     def nearest_costs(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:

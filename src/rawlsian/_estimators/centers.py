@@ -30,6 +30,7 @@ from rawlsian._rows.blocks import Blocks
 from rawlsian._search.crossing import Callback
 from rawlsian._search.fair_lloyd import FairRuns
 from rawlsian._support.callers import warn_caller
+from rawlsian._support.interruption import call_partial
 
 
 def nearest_centers_of(estimator: Any, X: Any) -> Any:
@@ -79,7 +80,8 @@ class CentersEstimator(
         """
         self._check_parameters()
         warn_of_y(y, sensitive_features)
-        self._fit_engine(self._open(X, sensitive_features, sample_weight))
+        engine = self._open(X, sensitive_features, sample_weight)
+        call_partial(self._fit_engine, engine)
         if self.stop_reason_ == "interrupted":
             warn_caller(
                 "Interrupted; the clusters are the best found so far.",

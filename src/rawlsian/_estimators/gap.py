@@ -14,6 +14,7 @@ from rawlsian._search.crossing import thorough_search
 from rawlsian._search.fair_lloyd import FairRuns
 from rawlsian._search.partitions import best_partitions, costs_of
 from rawlsian._support.callers import warn_caller
+from rawlsian._support.interruption import keeps_partial
 from rawlsian.bounds.group import group_bound_of
 from rawlsian.bounds.proved import proved_bound_of
 
@@ -56,7 +57,7 @@ class optional_bound:  # noqa: N801, a context manager
 
     def __exit__(self, kind: object, *_: object) -> bool:
         """Turn Ctrl-C into a warning."""
-        if kind is not KeyboardInterrupt:
+        if kind is not KeyboardInterrupt or not keeps_partial():
             return False
         warn_caller(
             "Interrupted; there is no bound_, but labels_ are final.",

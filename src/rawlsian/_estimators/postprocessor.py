@@ -45,6 +45,7 @@ from rawlsian._outofcore.problem import MAX_PASSES
 from rawlsian._outofcore.walk import LEAST_PASSES, LargeTrajectory
 from rawlsian._rows.blocks import Blocks
 from rawlsian._support.callers import warn_caller
+from rawlsian._support.interruption import call_partial, call_whole
 from rawlsian.operators.compositions import get_operator
 from rawlsian.operators.proposals import Operator
 from rawlsian.operators.traversal import Trajectory
@@ -266,15 +267,19 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
             max_distance=self.max_distance, utility=self.utility,
             max_passes=self.max_passes, callback=self.callback,
         )  # fmt: skip
-        self.estimator_ = self._fitted_estimator(engine, y)
+        self.estimator_ = call_whole(self._fitted_estimator, engine, y)
         self.pooling_ = self._strength(engine.sampled)
         engine.pool(self.pooling_)
+        call_partial(self._walk, engine, operator)
+        return self
+
+    def _walk(self, engine: Engine, operator: Operator) -> None:
+        """Walk, and compare the end with a bound; Ctrl-C keeps what was reached."""
         self._set_fitted(
             engine.walk_from(self.estimator_, self.prefit, operator, self.max_iter)
         )
         if self.bound is not None and self.stop_reason_ != "interrupted":
             self._set_gap(engine.problem)
-        return self
 
     def _strength(self, problem: Problem) -> float:
         """Return the strength of pooling, chosen for as many clusters if it is "cv"."""

@@ -14,6 +14,7 @@ from rawlsian._engines.opening import open_rows
 from rawlsian._outofcore.problem import MAX_PASSES
 from rawlsian._outofcore.walk import LEAST_PASSES, LargeTrajectory
 from rawlsian._rows.blocks import Blocks
+from rawlsian._support.interruption import call_partial
 from rawlsian.operators.compositions import get_operator
 from rawlsian.operators.proposals import Operator
 from rawlsian.operators.traversal import Trajectory
@@ -140,4 +141,4 @@ def traverse(
         utility=utility, max_passes=max_passes, callback=callback,
     )  # fmt: skip
     engine.pool(float(pooling))
-    return engine.walk(labels, operator, max_iter)
+    return call_partial(engine.walk, labels, operator, max_iter)

@@ -18,6 +18,7 @@ from rawlsian._search.leximin import (
     leximin_best,
     leximin_of_sums,
 )
+from rawlsian._support.interruption import finished, keeps_partial
 
 # Passes end when one lowers the largest mean cost by less, relative to it.
 LEAST_GAIN = 1e-6
@@ -63,7 +64,8 @@ def finish_free(
     """
     shift = sample.shift
     centers, lam = found.centers[0] + shift, found.group_weights[0]
-    sums = large.assign(Rule.nearest(centers), shift)
+    sums, came = finished(lambda: large.assign(Rule.nearest(centers), shift))
+    is_interrupted |= came
     costs = large.pooled_means(sums.mean_costs)
     stop_reason: SearchEnd = "interrupted" if is_interrupted else "max_passes"
     n_compared = 1 if is_interrupted else min(N_COMPARED, len(found.centers))
@@ -90,6 +92,8 @@ def finish_free(
                 break
             large.largest_cost -= gain
     except KeyboardInterrupt:
+        if not keeps_partial():
+            raise
         stop_reason = "interrupted"
     inertia = float(rounded(sums.costs).sum())
     return FreeEnd(centers, sums.mean_costs, inertia, lam, stop_reason)

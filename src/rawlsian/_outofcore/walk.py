@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ from rawlsian._outofcore.problem import OutOfCoreProblem
 from rawlsian._outofcore.sample import Sample
 from rawlsian._outofcore.steps import OutOfCoreStep, steps_of
 from rawlsian._rows.executors import Column
+from rawlsian._support.interruption import finished, keeps_partial
 from rawlsian.operators.proposals import Operator
 
 # Passes that a walk needs: to check the rows, to draw the sample and to add up the
@@ -94,7 +95,8 @@ def traverse_out_of_core(
     shift = sample.problem.shift
     at = by_labels(large, start.labels, start.n_clusters, shift)
     end = walk(large, at, sample, steps_of(operator), max_iter)
-    return _trajectory(large, start.labels, end)
+    found, came = finished(lambda: _trajectory(large, start.labels, end))
+    return replace(found, stop_reason="interrupted") if came else found
 
 
 def walk(
@@ -121,6 +123,8 @@ def walk(
             large.largest_cost = at.largest
             costs.append(at.means.own_costs)
     except KeyboardInterrupt:
+        if not keeps_partial():
+            raise
         stop_reason = "interrupted"
     return WalkEnd(at, costs, n_moved, stop_reason)
 

@@ -119,8 +119,6 @@ class PartsPopulation(Population):
         )
         solver._fit_engine(OutOfCoreEngine(large.again(self.callback)))
         self.large.n_passes += solver.n_passes_
-        if solver.stop_reason_ == "interrupted":
-            raise KeyboardInterrupt
         centers: NDArray[np.float64] = solver.cluster_centers_[None]
         return centers
 

@@ -387,8 +387,6 @@ class Walk:
         if not is_complete(problem, start, finder.n_clusters):
             return finder.keep
         walk = traverse_of(problem, start, operator=get_operator(self.operator))
-        if walk.stop_reason == "interrupted":
-            raise KeyboardInterrupt
         for step in _back_to_start(walk):
             labels = walk.labels_at(step)
             centers = Assignment(problem, labels).centers

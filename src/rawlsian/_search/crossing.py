@@ -15,6 +15,7 @@ from scipy.optimize import linear_sum_assignment
 
 from rawlsian._core.problem import Problem
 from rawlsian._search.fair_lloyd import SAME, FairRuns, Solutions
+from rawlsian._support.interruption import call_whole, keeps_partial
 
 # Crossings per batch; probability that one center moves to a random example; a crossed
 # run ends if after PATIENCE iterations its largest mean cost is above GIVE_UP_ABOVE
@@ -89,7 +90,7 @@ def search(
 
     Independent runs come first. Then the best solutions are crossed with each other,
     and their offspring in turn. After the first batch Ctrl-C ends the search with the
-    solutions found so far.
+    solutions found so far, if the user's own call keeps partial results.
     """
     n_runs, size = n_init + n_crossings, population_size(n_clusters)
     starts = random_centers(runs.problem, n_init, n_clusters, rng)
@@ -111,6 +112,8 @@ def search(
             n_done += len(born.n_iter)
             best = _fittest(best.join(born), size)
     except KeyboardInterrupt:
+        if not keeps_partial():
+            raise
         return best, True
 
 
@@ -130,12 +133,9 @@ def whole_search(
     n_crossings: int,
 ) -> Solutions:
     """Search as ``search`` does, but raise KeyboardInterrupt upon Ctrl-C."""
-    best, is_interrupted = search(
-        runs, n_clusters, n_init=n_init, n_crossings=n_crossings, rng=rng
-    )
-    if is_interrupted:
-        raise KeyboardInterrupt
-    return best
+    return call_whole(
+        search, runs, n_clusters, n_init=n_init, n_crossings=n_crossings, rng=rng
+    )[0]
 
 
 def _fittest(solutions: Solutions, size: int) -> Solutions:

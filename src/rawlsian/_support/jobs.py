@@ -15,6 +15,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import ThreadingBackend, get_active_backend
 from threadpoolctl import threadpool_limits
 
+from rawlsian._support.interruption import call_whole
 from rawlsian._support.processes import Processes
 from rawlsian._support.threads import n_threads
 
@@ -39,10 +40,10 @@ def n_jobs() -> int:
 def in_order(function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
     """Yield ``function(item)`` for each item, in order, as soon as it is computed."""
     if n_jobs() == 1:
-        yield from map(function, items)
+        yield from (call_whole(function, item) for item in items)
     else:
         jobs = Parallel(return_as="generator")
-        yield from jobs(delayed(function)(item) for item in items)
+        yield from jobs(delayed(call_whole)(function, item) for item in items)
 
 
 class Map(Protocol):

@@ -19,6 +19,8 @@ from multiprocessing.connection import Connection, Pipe, wait
 from pickle import PicklingError
 from typing import Any, TypeVar
 
+from rawlsian._support.interruption import call_whole
+
 S = TypeVar("S")
 T = TypeVar("T")
 
@@ -53,7 +55,7 @@ def serve(connection: Connection) -> None:
 
 def _outcome(function: Callable[[S], T], item: S) -> tuple[Any, BaseException | None]:
     try:
-        return function(item), None
+        return call_whole(function, item), None
     except BaseException as error:
         error.add_note("In a process of its own: " + traceback.format_exc())
         return None, error

@@ -19,6 +19,7 @@ from rawlsian._recommend.parts import PartsPopulation
 from rawlsian._recommend.rules import Clusters
 from rawlsian._rows.opening import as_blocks
 from rawlsian._search.crossing import Callback
+from rawlsian._support.interruption import call_partial
 from rawlsian._tables.analysis import Progress, check_found
 from rawlsian._tables.backends import EncodedRows
 from rawlsian._tables.fitting import checked_advice
@@ -156,11 +157,12 @@ def _run(
     progress(method, 0, None)
     keep, callback = advice.points[0].clusters, _shown_as(method, progress)
     if method.startswith("kmeans-"):
-        clusters, ended = _searched(population, advice, options, callback)
+        clusters, ended = call_partial(_searched, population, advice, options, callback)
     else:
         engine = OutOfCoreEngine(population.of_search.again(callback))
         engine.pool(advice.objective.pooling.strength)
-        walk = engine.walk(table.nearest(keep), get_operator(method), None)
+        start = table.nearest(keep)
+        walk = call_partial(engine.walk, start, get_operator(method), None)
         large.n_passes += 1 + walk.n_passes
         clusters = Clusters(walk.cluster_centers, walk.labels)
         is_interrupted = walk.stop_reason == "interrupted"

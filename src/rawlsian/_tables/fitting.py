@@ -17,6 +17,7 @@ from rawlsian._recommend.effects import Served
 from rawlsian._recommend.new_people import Target, leave_out
 from rawlsian._recommend.population import MemoryPopulation, Population
 from rawlsian._recommend.rules import Clusters, Keep
+from rawlsian._support.interruption import call_partial
 from rawlsian._tables import analysis
 from rawlsian._tables.analysis import Progress
 from rawlsian._tables.errors import WrongUseError
@@ -119,7 +120,7 @@ def fit(
     result = chosen_option(advice, options.choose, baseline_name(options.start))
     trajectory = ended = None
     if options.method is not None:
-        run = run_method(advice.finder, options.method, seed, progress)
+        run = call_partial(run_method, advice.finder, options.method, seed, progress)
         trajectory, ended = run.trajectory, run.ended
         result = _method_option(
             population, advice, run.clusters, options, run.ended.is_interrupted,

@@ -83,11 +83,8 @@ class MethodRule:
     name: str = field(default="method", compare=False)
 
     def find(self, finder: Finder) -> Clusters:
-        """Run the method; Ctrl-C stops it."""
-        found = run_method(finder, self.method, self.seed, _silent)
-        if found.ended.is_interrupted:
-            raise KeyboardInterrupt
-        return found.clusters
+        """Run the method."""
+        return run_method(finder, self.method, self.seed, _silent).clusters
 
     def find_near(self, finder: Finder, centers: NDArray[np.float64]) -> Clusters:
         """Run the method again."""

@@ -38,6 +38,8 @@ class Bound:
     known_cost : float or None
         The largest mean squared distance of a group in the best clustering known; None
         if none was searched for.
+    stop_reason : {"completed", "interrupted"}
+        "interrupted" if Ctrl-C ended the computation: the bound holds, but is looser.
     """
 
     utility: float
@@ -48,6 +50,7 @@ class Bound:
     n_rows: int | None = None
     known_cost: float | None = None
     pooling: float = 0.0
+    stop_reason: Literal["completed", "interrupted"] = "completed"
 
     @property
     def gap(self) -> float | None:

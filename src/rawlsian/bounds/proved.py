@@ -19,6 +19,7 @@ from rawlsian._core.problem import MaxDistance, Problem
 from rawlsian._rows.opening import refuse_blocks
 from rawlsian._search.crossing import thorough_search
 from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns
+from rawlsian._support.interruption import call_partial, keeps_partial
 from rawlsian.bounds.bound import Bound, checked_problem
 from rawlsian.bounds.relaxation import ROUNDING, Relaxation, rounding_unit, scaled_rows
 
@@ -112,7 +113,8 @@ def proved_bound(
     Returns
     -------
     Bound
-        The bound; ``is_proved`` is True.
+        The bound; ``is_proved`` is True. Ctrl-C returns the best bound so far, which
+        holds, too; its ``stop_reason`` is "interrupted".
 
     References
     ----------
@@ -136,10 +138,11 @@ def proved_bound(
     for name, value in (("tol", tol), ("time_limit", time_limit)):
         if value is not None and not (isinstance(value, Real) and float(value) >= 0):
             raise ValueError(f"{name} must be a number, 0 or more, got {value!r}.")
-    return proved_bound_of(
-        problem, n_clusters, random_state_of(random_state),
-        lam=_check_group_weights(group_weights, problem.n_groups), max_rows=max_rows,
-        max_iter=max_iter, tol=tol, time_limit=time_limit, callback=callback,
+    lam = _check_group_weights(group_weights, problem.n_groups)
+    return call_partial(
+        proved_bound_of, problem, n_clusters, random_state_of(random_state), lam=lam,
+        max_rows=max_rows, max_iter=max_iter, tol=tol, time_limit=time_limit,
+        callback=callback,
     )  # fmt: skip
 
 
@@ -185,7 +188,9 @@ def proved_bound_of(
             if callback is not None:
                 callback(BoundStep(n_iter, bound.cost))
     except KeyboardInterrupt:
-        pass
+        if not keeps_partial():
+            raise
+        return replace(bound, stop_reason="interrupted")
     return bound
 
 

@@ -13,6 +13,7 @@ from rawlsian._core import move_kernels
 from rawlsian._core.assignment import Assignment
 from rawlsian._core.nearest import nearest
 from rawlsian._core.problem import Problem, Utility
+from rawlsian._support.interruption import keeps_partial
 from rawlsian.operators.proposals import Moves, Operator, select
 
 # Relative to the variance. Rounding stays far below; above, the operator is wrong.
@@ -154,6 +155,8 @@ def traverse_of(
                 overall = problem.max_distance + assignment.overall
                 callback(Step(len(steps), steps[-1][1].copy(), overall, operation))
     except KeyboardInterrupt:
+        if not keeps_partial():
+            raise
         stop_reason = "interrupted"
     return _trajectory(
         problem.pooled(0), start_labels, start_utilities, steps, stop_reason

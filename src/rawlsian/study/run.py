@@ -10,6 +10,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rawlsian._support.interruption import call_whole
 from rawlsian._support.jobs import Map, in_processes
 from rawlsian._version import __version__
 from rawlsian.report import page_html
@@ -145,6 +146,17 @@ def run_study(
         "seconds": {},
     }
     log = _StageLog(results, folder, callback)
+    call_whole(_run_stages, config, folder, results, log)
+    return results
+
+
+def _run_stages(
+    config: StudyConfig,
+    folder: OutputFolder | None,
+    results: dict[str, Any],
+    log: _StageLog,
+) -> None:
+    """Run the six stages in order."""
     adult = _data.load()
     results["dataset"] = _data.describe(adult)
     log.update("data", 1, 1)
@@ -165,7 +177,6 @@ def run_study(
     log.update("beyond", config.samples, config.samples)
     results["claims"] = check_claims(results)
     log.update("claims", 1, 1)
-    return results
 
 
 class _StageLog:

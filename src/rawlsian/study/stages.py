@@ -150,18 +150,12 @@ def existence(explored: SampleRuns, name: str) -> dict[str, Any]:
 
 
 def walk_from(origin: Origin, operator: str, reading: Utility) -> Trajectory:
-    """Traverse from the utilitarian point of a sample.
-
-    Ctrl-C stops it: a trajectory that was cut short is no result of the study.
-    """
+    """Traverse from the utilitarian point of a sample."""
     sample = origin.sample
-    trajectory = traverse(
+    return traverse(
         sample.X, origin.labels, sample.sex, operator=operator, utility=reading,
         max_distance=sample.max_distance, max_iter=MOST_STEPS.get((operator, reading)),
     )  # fmt: skip
-    if trajectory.stop_reason == "interrupted":
-        raise KeyboardInterrupt
-    return trajectory
 
 
 def walk(
