@@ -92,9 +92,10 @@ def test_examples_that_cannot_be_used(function, bad, message):
         function(bad, LABELS[: len(bad)], SEX[: len(bad)])
 
 
-def test_a_sparse_matrix_is_named_as_such():
-    with pytest.raises(TypeError, match=r"X must be a dense matrix.*[Ss]parse"):
-        traverse(sparse.csr_matrix(X), LABELS, SEX)
+@pytest.mark.parametrize(("value", "message"), [(np.nan, "NaN"), (np.inf, "infinity")])
+def test_entries_of_a_sparse_matrix_must_be_finite(value, message):
+    with pytest.raises(ValueError, match=rf"X must be .* finite numbers.*{message}"):
+        traverse(sparse.csr_matrix(with_value(value)), LABELS, SEX)
 
 
 @pytest.mark.parametrize("function", [traverse, group_utilities, audit])

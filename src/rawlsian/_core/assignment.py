@@ -69,6 +69,7 @@ class Assignment:
         self.labels = check_labels(labels, problem.weights)
         self.n_clusters = int(self.labels.max()) + 1
         kind = NearestCosts if problem.utility == "nearest" else AssignedCosts
+        problem = problem.dense("an Assignment")
         self._costs: GroupCosts = kind(problem, self.labels, self.n_clusters)
         self._is_pooled = problem.pooling.everyone > 0
         self._pooled_move_costs: NDArray[np.float64] | None = None

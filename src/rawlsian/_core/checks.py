@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.utils import check_array
 
+from rawlsian._core.sparse import Matrix, as_matrix
 from rawlsian._rows.groups import frame_columns, refuse_mask
 from rawlsian._support.callers import warn_caller
 
@@ -19,13 +20,14 @@ from rawlsian._support.callers import warn_caller
 LARGEST_WEIGHT_RATIO = 1e8
 
 
-def check_examples(X: Any) -> NDArray[np.float64]:
+def check_examples(X: Any) -> Matrix:
     """Return X as a finite float64 matrix of two or more rows; copy if necessary."""
     with clear_errors_of_x(X):
-        checked: NDArray[np.float64] = check_array(
-            X, dtype=np.float64, order="C", input_name="X", ensure_min_samples=2
-        )
-    return checked
+        checked = check_array(
+            X, accept_sparse="csr", dtype=np.float64, order="C", input_name="X",
+            ensure_min_samples=2,
+        )  # fmt: skip
+    return as_matrix(checked)
 
 
 @contextmanager
@@ -42,7 +44,7 @@ def clear_errors_of_x(X: Any) -> Iterator[None]:
         if "Expected 2D" in reason:
             advice = " Reshape your data to have one row per example."
         raise type(error)(
-            f"X must be a dense matrix of finite numbers, one row per example: "
+            f"X must be a matrix of finite numbers, one row per example: "
             f"{reason}.{advice}"
         ) from error
 

@@ -18,6 +18,7 @@ from rawlsian._core.checks import (
     refuse_overflow,
 )
 from rawlsian._core.pooling import NO_POOLING, Pooling
+from rawlsian._core.sparse import ColumnFigures, Matrix, SparseRows
 from rawlsian._rows.groups import encode_groups
 from rawlsian._support.threads import run_in_chunks
 
@@ -41,7 +42,7 @@ class Problem:
 
     Attributes
     ----------
-    X : ndarray of shape (n_samples, n_features)
+    X : ndarray or SparseRows of shape (n_samples, n_features)
         The examples; the caller's own array if it is float64 and C-ordered.
     groups : ndarray of shape (n_samples,)
         The group of each example, a position in ``group_names``.
@@ -74,7 +75,7 @@ class Problem:
         How much each person counts in their own group, and in every group.
     """
 
-    X: NDArray[np.float64]
+    X: Any  # a Matrix; tables and walks know that theirs is an array
     groups: NDArray[np.int32]
     group_names: NDArray[Any]
     weights: NDArray[np.float64]
@@ -127,7 +128,7 @@ class Problem:
     @classmethod
     def of_checked(
         cls,
-        X: NDArray[np.float64],
+        X: Matrix,
         group_names: NDArray[Any],
         groups: NDArray[np.int32],
         weights: NDArray[np.float64],
@@ -137,19 +138,11 @@ class Problem:
         """Return the problem of checked arrays; only group sizes are checked here."""
         group_sizes = np.bincount(groups, weights).astype(np.float64)
         check_group_sizes(group_names, group_sizes)
-        mean, variance = cluster_sums.column_moments(X, weights)
-        delta = check_max_distance(max_distance, X.min(axis=0), X.max(axis=0))
+        mean, variance, lowest, highest = _figures(X, weights)
+        delta = check_max_distance(max_distance, lowest, highest)
         refuse_overflow(float(variance.sum()) + delta)
         # Columns near the origin are not shifted: their zeros save work.
         shift = np.where(mean**2 > 4 * variance, mean, 0.0)
-        norms = np.empty(len(X))
-        run_in_chunks(
-            lambda start, stop: cluster_sums.squared_norms(
-                X, shift, norms, start, stop
-            ),
-            len(X),
-            smallest_chunk=ROWS_A_THREAD,
-        )
         return cls(
             X=X,
             groups=groups,
@@ -160,7 +153,7 @@ class Problem:
             people=group_sizes,
             max_distance=delta,
             shift=shift,
-            norms=norms,
+            norms=_norms(X, shift),
             columns=_transposed(X, shift),
             variance=float(variance.sum()),
             tolerance=RELATIVE_TOLERANCE * float(variance.sum()),
@@ -184,6 +177,26 @@ class Problem:
         """Return how much a person of each group weighs if the groups weigh this."""
         return self.pooling.mix(group_weights / self.group_sizes)
 
+    def dense(self, what: str) -> Problem:
+        """Return the problem with dense rows, which ``what`` needs.
+
+        Raises ValueError if X is sparse, and too large for that.
+        """
+        if not isinstance(self.X, SparseRows):
+            return self
+        return self.of_checked(
+            self.X.dense(what), self.group_names, self.groups, self.weights,
+            self.max_distance, self.utility,
+        ).pooled(self.pooling.strength)  # fmt: skip
+
+    def shifted_rows(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Return dense rows less ``shift``, of shape (*rows.shape, n_features)."""
+        if not isinstance(self.X, SparseRows):
+            shifted: NDArray[np.float64] = self.X[rows] - self.shift
+            return shifted
+        taken = self.X[np.ravel(rows)].csr.toarray() - self.shift
+        return np.reshape(taken, (*np.shape(rows), self.X.n_features))
+
     @property
     def n_samples(self) -> int:
         """Number of examples."""
@@ -195,10 +208,29 @@ class Problem:
         return len(self.group_names)
 
 
-def _transposed(
-    X: NDArray[np.float64], shift: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the shifted rows transposed, or an empty array if X is large."""
-    if X.size > LARGEST_TRANSPOSED:
+def _figures(X: Matrix, weights: NDArray[np.float64]) -> ColumnFigures:
+    """Return mean, variance, lowest and highest value of each column."""
+    if isinstance(X, SparseRows):
+        return X.figures(weights)
+    mean, variance = cluster_sums.column_moments(X, weights)
+    return ColumnFigures(mean, variance, X.min(axis=0), X.max(axis=0))
+
+
+def _norms(X: Matrix, shift: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the squared norms of the shifted rows."""
+    if isinstance(X, SparseRows):
+        return X.minus(shift).norms()
+    norms = np.empty(len(X))
+    run_in_chunks(
+        lambda start, stop: cluster_sums.squared_norms(X, shift, norms, start, stop),
+        len(X),
+        smallest_chunk=ROWS_A_THREAD,
+    )
+    return norms
+
+
+def _transposed(X: Matrix, shift: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the shifted rows transposed, or an empty array if X is large or sparse."""
+    if isinstance(X, SparseRows) or X.size > LARGEST_TRANSPOSED:
         return np.empty((0, 0))
     return np.ascontiguousarray((X - shift).T)

@@ -121,6 +121,10 @@ class Rows(ABC):
         """Raise ValueError if the walk cannot be made, or passes are too few."""
 
     @abstractmethod
+    def check_means(self) -> None:
+        """Raise ValueError if centers cannot be means."""
+
+    @abstractmethod
     def check_clusterer(self, estimator: Any) -> None:
         """Raise ValueError if a clusterer cannot label these rows."""
 

@@ -11,9 +11,10 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from rawlsian._core.assignment import Assignment
 from rawlsian._core.checks import check_weights
-from rawlsian._core.nearest import group_means, nearest
+from rawlsian._core.nearest import group_means, nearest, served_by_means
 from rawlsian._core.parameters import Seed, check_n_clusters
 from rawlsian._core.problem import MaxDistance, Problem, Utility
+from rawlsian._core.sparse import Matrix, SparseRows, as_given, refuse_large
 from rawlsian._engines.engine import (
     AuditFigures,
     Callback,
@@ -38,9 +39,9 @@ from rawlsian.operators.traversal import Trajectory, traverse_of
 
 
 class ArrayRows(Rows):
-    """Rows in memory: as given, and as a matrix of floats."""
+    """Rows in memory: as given, and as a dense or sparse matrix of floats."""
 
-    def __init__(self, given: Any, X: NDArray[np.float64]) -> None:
+    def __init__(self, given: Any, X: Matrix) -> None:
         self.given = given
         self.X = X
 
@@ -65,12 +66,19 @@ class ArrayRows(Rows):
         return InMemoryEngine(problem, given, callback)
 
     def check_bound(self, bound: object) -> None:
-        """Accept any bound."""
+        """Raise ValueError if X is sparse and too large for a bound."""
+        if bound is not None:
+            refuse_large(self.X, f"bound={bound!r}")
 
     def check_walk(
         self, operator: Operator, utility: Utility, max_passes: object, least: int
     ) -> None:
-        """Accept any operator and utility."""
+        """Raise ValueError if X is sparse and too large for a walk."""
+        refuse_large(self.X, "reassigning examples")
+
+    def check_means(self) -> None:
+        """Raise ValueError if X is sparse and too large for a walk."""
+        refuse_large(self.X, "centers='mean'")
 
     def check_clusterer(self, estimator: Any) -> None:
         """Accept any clusterer."""
@@ -81,7 +89,7 @@ class ArrayRows(Rows):
 
     def distances(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the distance of each row to every center."""
-        distances: NDArray[np.float64] = euclidean_distances(self.X, centers)
+        distances: NDArray[np.float64] = euclidean_distances(as_given(self.X), centers)
         return distances
 
 
@@ -105,7 +113,7 @@ class InMemoryEngine(Engine):
         callback: Callback | None = None,
     ) -> None:
         self._problem = problem
-        self.given = given or TrainingRows(problem.X, None, None, None)
+        self.given = given or TrainingRows(as_given(problem.X), None, None, None)
         self.callback = callback
 
     @property
@@ -152,6 +160,7 @@ class InMemoryEngine(Engine):
         self, runs: FairRuns, found: Solutions, is_interrupted: bool
     ) -> Clusters:
         """Improve the partitions of the solutions, and walk on from the best."""
+        runs = runs.on(runs.problem.dense("centers='mean'"))
         return walked_means(runs, found, is_interrupted)
 
     def nearest_costs(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -168,8 +177,8 @@ class InMemoryEngine(Engine):
     def walk(self, labels: Any, operator: Operator, max_iter: int | None) -> Trajectory:
         """Walk from a user's labels."""
         return traverse_of(
-            self.problem, labels, operator=operator, max_iter=max_iter,
-            callback=self.callback,
+            self.problem.dense("reassigning examples"), labels, operator=operator,
+            max_iter=max_iter, callback=self.callback,
         )  # fmt: skip
 
     def walk_from(
@@ -181,6 +190,9 @@ class InMemoryEngine(Engine):
 
     def audit(self, labels: Any, settings: IntervalSettings) -> AuditFigures:
         """Return figures with bootstrap intervals."""
+        if isinstance(self.problem.X, SparseRows):
+            served = served_by_means(self.problem, labels)
+            return self._figures(*served, int(np.max(labels)) + 1, settings)
         assignment = Assignment(self.problem, labels)
         comparisons, reaches = self._compare(squared_distances(assignment), settings)
         return AuditFigures(
@@ -192,8 +204,18 @@ class InMemoryEngine(Engine):
         self, centers: NDArray[np.float64], settings: IntervalSettings
     ) -> AuditFigures:
         """Return figures with bootstrap intervals."""
-        problem, shape = self.problem, (len(centers), self.problem.n_groups)
-        labels, distances = nearest(problem.X, centers)
+        served = nearest(self.problem.X, centers)
+        return self._figures(*served, len(centers), settings)
+
+    def _figures(
+        self,
+        labels: NDArray[np.int32],
+        distances: NDArray[np.float64],
+        n_clusters: int,
+        settings: IntervalSettings,
+    ) -> AuditFigures:
+        """Return figures of rows that clusters serve at these squared distances."""
+        problem, shape = self.problem, (n_clusters, self.problem.n_groups)
         cells = labels * problem.n_groups + problem.groups
         counts, costs = (
             np.bincount(cells, weights, shape[0] * shape[1])

@@ -6,10 +6,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rawlsian._core.checks import check_examples, clear_errors_of_x
+from rawlsian._core.sparse import Matrix, as_matrix
 from rawlsian._engines.engine import Rows
 from rawlsian._engines.features import check_features, set_features
 from rawlsian._engines.memory import ArrayRows
@@ -44,9 +44,9 @@ def open_new(estimator: Any, X: Any, *, least_rows: int = 1) -> Rows:
     return ArrayRows(X, checked)
 
 
-def _validated(estimator: Any, X: Any, **options: Any) -> NDArray[np.float64]:
+def _validated(estimator: Any, X: Any, **options: Any) -> Matrix:
     with clear_errors_of_x(X):
-        checked: NDArray[np.float64] = validate_data(
-            estimator, X, dtype=np.float64, order="C", **options
+        checked = validate_data(
+            estimator, X, accept_sparse="csr", dtype=np.float64, order="C", **options
         )
-    return checked
+    return as_matrix(checked)

@@ -97,6 +97,9 @@ class BlockRows(Rows):
         steps_of(operator)
         check_count(max_passes, "max_passes", least=least)
 
+    def check_means(self) -> None:
+        """Accept means."""
+
     def check_clusterer(self, estimator: Any) -> None:
         """Raise ValueError if a clusterer has no ``predict``."""
         if not hasattr(estimator, "predict"):

@@ -38,6 +38,16 @@ def nearest_centers_of(estimator: Any, X: Any) -> Any:
     return open_new(estimator, X).nearest(estimator.cluster_centers_)
 
 
+def score_of(
+    estimator: Any, X: Any, sensitive_features: Any, sample_weight: ArrayLike | None
+) -> float:
+    """Return minus the largest mean squared distance of a group to its centers."""
+    engine = open_new(estimator, X, least_rows=2).with_groups(
+        sensitive_features, sample_weight=sample_weight
+    )
+    return -float(engine.nearest_costs(estimator.cluster_centers_).max())
+
+
 class CentersEstimator(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator, ABC
 ):
@@ -61,10 +71,10 @@ class CentersEstimator(
 
         Parameters
         ----------
-        X : array-like or Blocks of shape (n_samples, n_features)
-            The examples: dense and numeric. ``RawlsianKMeans`` also takes data out of
-            core (see ``open_blocks``), large ``numpy.memmap`` and Dask arrays and
-            frames, and searches a sample of them.
+        X : array-like, sparse matrix or Blocks of shape (n_samples, n_features)
+            The examples, as numbers. Sparse matrices stay sparse with free centers.
+            ``RawlsianKMeans`` also takes data out of core (see ``open_blocks``), large
+            ``numpy.memmap`` and Dask arrays and frames, and searches a sample of them.
         y : ignored
             Present by scikit-learn's convention.
         sensitive_features : array-like of shape (n_samples,) or (n_samples, n_columns)
@@ -133,6 +143,11 @@ class CentersEstimator(
             check_count(getattr(self, name), name)
         check_callback(self.callback)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     @property
     def _n_features_out(self) -> int:
         n_clusters: int = self.cluster_centers_.shape[0]
@@ -149,7 +164,7 @@ class CentersEstimator(
 
         Parameters
         ----------
-        X : array-like or Blocks of shape (n_samples, n_features)
+        X : array-like, sparse matrix or Blocks of shape (n_samples, n_features)
             Examples, seen in ``fit`` or not.
 
         Returns
@@ -170,7 +185,7 @@ class CentersEstimator(
 
         Parameters
         ----------
-        X : array-like or Blocks of shape (n_samples, n_features)
+        X : array-like, sparse matrix or Blocks of shape (n_samples, n_features)
             Examples, seen in ``fit`` or not.
 
         Returns
@@ -192,7 +207,7 @@ class CentersEstimator(
 
         Parameters
         ----------
-        X : array-like or Blocks of shape (n_samples, n_features)
+        X : array-like, sparse matrix or Blocks of shape (n_samples, n_features)
             Examples, seen in ``fit`` or not.
         y : ignored
             Present by scikit-learn's convention.
@@ -206,7 +221,4 @@ class CentersEstimator(
         float
             The score; higher is better.
         """
-        engine = open_new(self, X, least_rows=2).with_groups(
-            sensitive_features, sample_weight=sample_weight
-        )
-        return -float(engine.nearest_costs(self.cluster_centers_).max())
+        return score_of(self, X, sensitive_features, sample_weight)

@@ -195,6 +195,8 @@ class RawlsianKMeans(CentersEstimator):
     def _open(self, X: Any, sensitive_features: Any, sample_weight: Any) -> Engine:
         rows = open_to_fit(self, X, takes_mapped=self.bound is None)
         rows.check_bound(self.bound)
+        if self.centers == "mean":
+            rows.check_means()
         return rows.with_groups(
             sensitive_features, sample_weight=sample_weight,
             max_distance=self.max_distance, max_passes=self.max_passes,

@@ -11,6 +11,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, ClusterMixin, MetaEstimatorMixin, clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -30,9 +31,10 @@ from rawlsian._core.parameters import (
     seed_where_unset,
 )
 from rawlsian._core.problem import MaxDistance, Problem, Utility
+from rawlsian._core.sparse import as_given
 from rawlsian._engines.engine import Engine
 from rawlsian._engines.opening import open_to_fit
-from rawlsian._estimators.centers import nearest_centers_of
+from rawlsian._estimators.centers import nearest_centers_of, score_of
 from rawlsian._estimators.gap import (
     WhichBound,
     check_which_bound,
@@ -56,8 +58,8 @@ def _is_served_by_nearest(estimator: Any) -> bool:
     if estimator.utility == "nearest":
         return True
     raise AttributeError(
-        "with utility='assigned' labels do not follow from distances, so there is no "
-        "predict; use utility='nearest'."
+        "with utility='assigned' labels do not follow from distances, so there is "
+        "neither predict nor score; use utility='nearest'."
     )
 
 
@@ -82,8 +84,8 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         labels decide where the means are, and everyone is in the cluster of the nearest
         mean, so nobody is held in a cluster that serves them worse. ``predict`` places
         new examples by the same rule. "assigned": examples stay in the clusters that
-        the operator put them in, nearest or not; there is no ``predict``. Data out of
-        core needs "assigned".
+        the operator put them in, nearest or not; there is no ``predict`` or ``score``.
+        Data out of core needs "assigned".
     pooling : float or "cv", default=0.0
         Decide by pooled utilities, as in ``RawlsianKMeans``: the noise of small groups
         decides less. "cv" chooses the strength by the cost of people left out of fits
@@ -229,8 +231,9 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or Blocks of shape (n_samples, n_features)
-            The examples: dense and numeric. With data out of core (see
+        X : array-like, sparse matrix or Blocks of shape (n_samples, n_features)
+            The examples, as numbers. A sparse matrix is made dense to be reassigned,
+            and refused if it has more than 2**26 numbers. With data out of core (see
             ``open_blocks``), Dask arrays and frames, the clusterer is fitted on a
             weighted sample and predicts the labels of all rows, and ``utility`` must
             be "assigned".
@@ -287,7 +290,7 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
             return float(self.pooling)
         labels = getattr(self.estimator_, "labels_", None)
         if labels is None:
-            labels = self.estimator_.predict(problem.X)
+            labels = self.estimator_.predict(as_given(problem.X))
         # Reassigning is deterministic, so the folds are, too, unless there is a seed.
         rng = random_state_of(0 if self.random_state is None else self.random_state)
         return choose_strength(self, problem, len(np.unique(labels)), rng)
@@ -323,7 +326,7 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or Blocks of shape (n_samples, n_features)
+        X : array-like, sparse matrix or Blocks of shape (n_samples, n_features)
             Examples, seen in ``fit`` or not.
 
         Returns
@@ -332,6 +335,37 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
             The cluster of each example; of those seen in ``fit``, ``labels_``.
         """
         return nearest_centers_of(self, X)
+
+    @available_if(_is_served_by_nearest)  # type: ignore[untyped-decorator]
+    def score(
+        self,
+        X: Any,
+        y: object = None,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """Return minus the largest mean squared distance of a group to its means.
+
+        Only if utility is "nearest": the nearest mean counts.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or Blocks of shape (n_samples, n_features)
+            Examples, seen in ``fit`` or not.
+        y : ignored
+            Present by scikit-learn's convention.
+        sensitive_features : array-like of shape (n_samples,) or (n_samples, n_columns)
+            The group of each example; ``None`` means one group.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Number of people that each example stands for.
+
+        Returns
+        -------
+        float
+            The score; higher is better.
+        """
+        return score_of(self, X, sensitive_features, sample_weight)
 
     def _set_gap(self, problem: Problem) -> None:
         """Set `bound_`, `gap_closed_` and `proved_gap_`, unless interrupted."""
@@ -352,6 +386,12 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
             estimator=self._unfitted_estimator(),
             method_mapping=MethodMapping().add(caller="fit", callee="fit"),
         )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        clusterer = get_tags(self._unfitted_estimator())
+        tags.input_tags.sparse = clusterer.input_tags.sparse
+        return tags
 
     def _unfitted_estimator(self) -> Any:
         if self.estimator is not None:

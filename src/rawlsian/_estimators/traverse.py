@@ -77,8 +77,9 @@ def traverse(
 
     Parameters
     ----------
-    X : array-like or Blocks of shape (n_samples, n_features)
-        The examples, as numbers. With data out of core (see ``open_blocks``), Dask
+    X : array-like, sparse matrix or Blocks of shape (n_samples, n_features)
+        The examples, as numbers. A sparse matrix is made dense, and refused if it has
+        more than 2**26 numbers. With data out of core (see ``open_blocks``), Dask
         arrays and frames, the operator must be "batch" or "rawls".
     labels : array-like of shape (n_samples,)
         The clustering to start from: integers from 0 to k - 1, each in use.

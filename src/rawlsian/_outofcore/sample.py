@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rawlsian._core.problem import Problem
+from rawlsian._core.sparse import Matrix
 from rawlsian._outofcore.problem import OutOfCoreProblem
 from rawlsian._rows.executors import Column
 
@@ -125,7 +126,7 @@ def _draw(
 
 
 def _weighted(
-    X: NDArray[np.float64],
+    X: Matrix,
     groups: NDArray[np.int32],
     weights: NDArray[np.float64],
     people: NDArray[np.float64],

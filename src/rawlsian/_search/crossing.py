@@ -73,8 +73,7 @@ def random_centers(
     rows = np.flatnonzero(problem.weights > 0)
     replace = len(rows) < n_clusters
     drawn = [rng.choice(rows, n_clusters, replace=replace) for _ in range(n_runs)]
-    centers: NDArray[np.float64] = problem.X[np.array(drawn)] - problem.shift
-    return centers
+    return problem.shifted_rows(np.array(drawn))
 
 
 def search(
@@ -173,5 +172,5 @@ def _children(
         child[:] = np.where(is_ours, ours[left], theirs[right])
         if rng.random_sample() < SHARE_MUTATED:
             row = rows[rng.randint(len(rows))]
-            child[rng.randint(n_clusters)] = problem.X[row] - problem.shift
+            child[rng.randint(n_clusters)] = problem.shifted_rows(row)
     return children

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rawlsian._core.problem import Problem
+from rawlsian._core.sparse import SparseRows
 from rawlsian._search import sparse_rows
+from rawlsian._search.csr_entries import list_csr
 
 # Sample of rows in which the distinct values of each column are counted.
 ROWS_LOOKED_AT = 1024
@@ -34,17 +36,31 @@ class Entries(NamedTuple):
 
 def list_entries(problem: Problem) -> Entries:
     """List entries of rows sorted by columns, those with the fewest values first."""
-    X, shift = problem.X, problem.shift
-    looked_at = np.sort(X[:: len(X) // ROWS_LOOKED_AT + 1], axis=0)
-    order = np.argsort((np.diff(looked_at, axis=0) != 0).sum(axis=0), kind="stable")
-    rows = np.lexsort(tuple(X[:, j] for j in order[::-1]))
-    ends, shared = np.empty(len(X) + 1, np.int64), np.empty(len(X), np.int64)
-    sparse_rows.count_entries(X, shift, rows, ends)
-    columns, values = np.zeros(ends[-1], np.uint32), np.zeros(ends[-1])
-    sparse_rows.list_entries(X, shift, rows, order, ends, columns, values, shared)
-    places = np.empty_like(rows)
+    if isinstance(problem.X, SparseRows):
+        listed = list_csr(problem.X, problem.shift, ROWS_LOOKED_AT)
+    else:
+        listed = _list_dense(problem.X, problem.shift)
+    rows, ends, columns, values = listed
+    shared, places = np.empty(len(rows), np.int64), np.empty_like(rows)
+    sparse_rows.count_shared(ends, columns, values, shared)
     places[rows] = np.arange(len(rows))
     return Entries(
         rows, places, shared, ends, columns, values,
         problem.norms[rows], problem.groups[rows],
     )  # fmt: skip
+
+
+def _list_dense(
+    X: NDArray[np.float64], shift: NDArray[np.float64]
+) -> tuple[
+    NDArray[np.intp], NDArray[np.int64], NDArray[np.uint32], NDArray[np.float64]
+]:
+    """Return rows in sorted order, and ends, columns and values of their entries."""
+    looked_at = np.sort(X[:: len(X) // ROWS_LOOKED_AT + 1], axis=0)
+    order = np.argsort((np.diff(looked_at, axis=0) != 0).sum(axis=0), kind="stable")
+    rows = np.lexsort(tuple(X[:, j] for j in order[::-1]))
+    ends = np.empty(len(X) + 1, np.int64)
+    sparse_rows.count_entries(X, shift, rows, ends)
+    columns, values = np.zeros(ends[-1], np.uint32), np.zeros(ends[-1])
+    sparse_rows.list_entries(X, shift, rows, order, ends, columns, values)
+    return rows, ends, columns, values

@@ -104,8 +104,8 @@ def frontier(
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
-        The examples, as numbers.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        The examples, as numbers. Sparse matrices stay sparse.
     sensitive_features : array-like of shape (n_samples,) or (n_samples, n_columns)
         The group of each example; ``None`` means one group.
     n_clusters : int

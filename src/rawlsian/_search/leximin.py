@@ -13,6 +13,7 @@ from scipy.sparse.csgraph import connected_components
 
 from rawlsian._core.nearest import group_means, nearest
 from rawlsian._core.problem import Problem
+from rawlsian._core.sparse import SparseRows
 from rawlsian._search import lloyd
 from rawlsian._search.fair_lloyd import SAME, FairRuns, Solutions
 
@@ -153,9 +154,14 @@ def _statistics(
         total = np.bincount(cells, problem.weights * values, n_groups * n_clusters)
         return np.asarray(total, dtype=np.float64).reshape(shape)
 
-    sums = np.empty((*shape, n_features))
-    for j in range(n_features):
-        sums[:, :, j] = add_up(problem.X[:, j] - problem.shift[j])
+    if isinstance(problem.X, SparseRows):
+        rows = problem.X.minus(problem.shift)
+        sums = rows.sums(problem.weights, cells, n_groups * n_clusters)
+        sums = sums.reshape(*shape, n_features)
+    else:
+        sums = np.empty((*shape, n_features))
+        for j in range(n_features):
+            sums[:, :, j] = add_up(problem.X[:, j] - problem.shift[j])
     return add_up(np.ones(len(labels))), sums, add_up(problem.norms)
 
 

@@ -135,8 +135,8 @@ def kmeans_restarts(
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
-        The examples, as numbers.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        The examples, as numbers. Sparse matrices stay sparse.
     n_clusters : int
         Number of clusters.
     n_runs : int

@@ -27,11 +27,10 @@ def count_entries(X, shift, rows, ends):
 
 
 @njit
-def list_entries(X, shift, rows, order, ends, columns, values, shared):
+def list_entries(X, shift, rows, order, ends, columns, values):
     """List the entries of X[rows] - shift, within a row by columns in this order.
 
-    IN: ends, from count_entries.  OUT: columns, values, both given as zeros; shared,
-    the number of pairs of entries with which a row begins as the row before does.
+    IN: ends, from count_entries.  OUT: columns, values, both given as zeros.
     """
     for i in range(rows.shape[0]):
         entry = ends[i]
@@ -40,9 +39,16 @@ def list_entries(X, shift, rows, order, ends, columns, values, shared):
                 columns[entry] = j
                 values[entry] = X[rows[i], j] - shift[j]
                 entry += 1
-        shared[i] = 0
-        if i == 0:
-            continue
+
+
+@njit
+def count_shared(ends, columns, values, shared):
+    """Count the pairs of entries with which a row begins as the row before does.
+
+    OUT: shared.
+    """
+    shared[:] = 0
+    for i in range(1, shared.shape[0]):
         here, before = ends[i], ends[i - 1]
         n_common = min(ends[i + 1] - here, here - before)
         while shared[i] * 2 < n_common and (

@@ -226,7 +226,8 @@ def _weighted_rows(
     """Return distinct rows and the weights that lambda gives them, which sum to 1."""
     weights = problem.pull(lam)[problem.groups] * problem.weights
     # Shift first: far from the origin, sums would lose digits.
-    rows = problem.X[weights > 0] - problem.shift
+    dense = problem.dense("a proved bound")
+    rows = dense.shifted_rows(weights > 0)
     return _distinct(rows, weights[weights > 0])
 
 

@@ -242,9 +242,10 @@ def audit(
     Parameters
     ----------
     X, labels, sensitive_features, utility, sample_weight, max_distance
-        As in ``group_utilities``. X may also be out of core (see ``open_blocks``) or a
-        Dask array or frame; the audit then makes three passes, with either utility: to
-        check the rows, to add up the means, and to measure the distances.
+        As in ``group_utilities``. Sparse X stays sparse. X may also be out of core (see
+        ``open_blocks``) or a Dask array or frame; the audit then makes three passes,
+        with either utility: to check the rows, to add up the means, and to measure the
+        distances.
     n_bootstrap : int, default=1000
         Number of resamples for the intervals; 0 for no intervals.
     confidence : float in (0, 1), default=0.95

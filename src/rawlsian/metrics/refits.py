@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
+from scipy.sparse import csr_matrix, issparse
 from sklearn import get_config
 from sklearn.base import clone
 from sklearn.cluster import KMeans
@@ -21,6 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from rawlsian._core.checks import check_examples, check_weights
 from rawlsian._core.parameters import seed_where_unset
+from rawlsian._core.sparse import SparseRows
 from rawlsian._rows.groups import encode_groups, keep_types
 
 KMEANS_STARTS = 10
@@ -165,7 +166,10 @@ class Refit:
         X = self.people.rows(rows)
         if isinstance(self.fitted, Pipeline) and len(self.fitted) > 1:
             X = self.fitted[:-1].transform(X)
-        return np.asarray(X.toarray() if issparse(X) else X, dtype=np.float64)
+        if issparse(X):
+            rows_seen = SparseRows.of(csr_matrix(X, dtype=np.float64))
+            return rows_seen.dense("measuring people who are left out")
+        return np.asarray(X, dtype=np.float64)
 
     def costs(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return the squared distance of each row to the center of its cluster."""
