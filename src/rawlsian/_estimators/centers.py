@@ -26,6 +26,7 @@ from rawlsian._core.problem import MaxDistance, Problem
 from rawlsian._engines.engine import Clusters, Engine
 from rawlsian._engines.opening import open_new
 from rawlsian._estimators.gap import forget_gap
+from rawlsian._estimators.progress import Progress, check_verbose
 from rawlsian._rows.blocks import Blocks
 from rawlsian._search.crossing import Callback
 from rawlsian._search.fair_lloyd import FairRuns
@@ -58,6 +59,7 @@ class CentersEstimator(
     max_iter: int
     random_state: Seed
     callback: Callback | None
+    verbose: int
 
     def fit(
         self,
@@ -101,12 +103,19 @@ class CentersEstimator(
 
     def _fit_engine(self, engine: Engine) -> Self:
         """Fit checked rows, in memory or out of core."""
+        progress = Progress.of(self)
+        progress.opened(engine)
         rng = random_state_of(self.random_state)
         searched = engine.to_search(self.n_clusters, rng)
         forget_gap(self)
         searched = self._pooled(engine, searched, rng)
         found = self._search(engine, FairRuns(searched, self.max_iter), rng)
         self._set_fitted(engine, found)
+        progress.stage(
+            f"{self.stop_reason_}: largest cost {found.costs.max():.6g} of "
+            f"{self.groups_.tolist()[int(found.costs.argmax())]}"
+        )
+        progress.bounded(self)
         return self
 
     def _set_fitted(self, engine: Engine, found: Clusters) -> None:
@@ -142,6 +151,7 @@ class CentersEstimator(
         for name in ("n_clusters", "n_init", "max_iter"):
             check_count(getattr(self, name), name)
         check_callback(self.callback)
+        check_verbose(self.verbose)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -11,6 +11,7 @@ from rawlsian._core.problem import MaxDistance
 from rawlsian._engines.engine import Clusters, Engine
 from rawlsian._engines.opening import open_to_fit
 from rawlsian._estimators.centers import CentersEstimator
+from rawlsian._estimators.progress import Progress
 from rawlsian._rows.opening import refuse_blocks
 from rawlsian._search.crossing import Callback, search
 from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns
@@ -40,6 +41,8 @@ class FairLloyd(CentersEstimator):
     callback : callable, default=None
         Called with a ``SearchStep`` now and then: ``n_done``, ``n_runs`` and
         ``largest_cost``.
+    verbose : int, default=0
+        1 prints a line per stage, 2 also one per batch of runs.
 
     Attributes
     ----------
@@ -92,6 +95,7 @@ class FairLloyd(CentersEstimator):
         max_iter: int = MAX_ITER,
         random_state: Seed = None,
         callback: Callback | None = None,
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_init = n_init
@@ -99,6 +103,7 @@ class FairLloyd(CentersEstimator):
         self.max_iter = max_iter
         self.random_state = random_state
         self.callback = callback
+        self.verbose = verbose
 
     def _open(self, X: Any, sensitive_features: Any, sample_weight: Any) -> Engine:
         refuse_blocks(
@@ -112,8 +117,10 @@ class FairLloyd(CentersEstimator):
     def _search(
         self, engine: Engine, runs: FairRuns, rng: np.random.RandomState
     ) -> Clusters:
+        progress = Progress.of(self)
+        progress.stage(f"search: {self.n_init} runs")
         best, is_interrupted = search(
             runs, self.n_clusters, n_init=self.n_init, n_crossings=0, rng=rng,
-            callback=self.callback,
+            callback=progress.watch(self.callback),
         )  # fmt: skip
         return engine.finish_free(runs, best, is_interrupted)

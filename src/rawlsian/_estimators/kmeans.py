@@ -20,6 +20,7 @@ from rawlsian._estimators.gap import (
     utilitarian_cost,
 )
 from rawlsian._estimators.pooling_cv import choose_strength
+from rawlsian._estimators.progress import Progress
 from rawlsian._outofcore.problem import MAX_PASSES
 from rawlsian._search.crossing import N_INIT, Callback, enough_crossings, search
 from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns, Solutions
@@ -73,6 +74,8 @@ class RawlsianKMeans(CentersEstimator):
     callback : callable, default=None
         Called with a ``SearchStep`` now and then: ``n_done``, ``n_runs`` and
         ``largest_cost``; out of core also with a ``PassStep`` after each pass.
+    verbose : int, default=0
+        1 prints a line per stage, 2 also one per batch of runs or pass.
 
     Attributes
     ----------
@@ -179,6 +182,7 @@ class RawlsianKMeans(CentersEstimator):
         max_passes: int = MAX_PASSES,
         random_state: Seed = None,
         callback: Callback | None = None,
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.centers = centers
@@ -191,6 +195,7 @@ class RawlsianKMeans(CentersEstimator):
         self.max_passes = max_passes
         self.random_state = random_state
         self.callback = callback
+        self.verbose = verbose
 
     def _open(self, X: Any, sensitive_features: Any, sample_weight: Any) -> Engine:
         rows = open_to_fit(self, X, takes_mapped=self.bound is None)
@@ -200,7 +205,7 @@ class RawlsianKMeans(CentersEstimator):
         return rows.with_groups(
             sensitive_features, sample_weight=sample_weight,
             max_distance=self.max_distance, max_passes=self.max_passes,
-            callback=self.callback,
+            callback=Progress.of(self).watch(self.callback),
         )  # fmt: skip
 
     def _pooled(
@@ -210,6 +215,7 @@ class RawlsianKMeans(CentersEstimator):
             self.pooling_ = choose_strength(self, searched, self.n_clusters, rng)
         else:
             self.pooling_ = float(self.pooling)
+        Progress.of(self).pooled(self.pooling, self.pooling_)
         engine.pool(self.pooling_)
         return searched.pooled(self.pooling_)
 
@@ -235,9 +241,11 @@ class RawlsianKMeans(CentersEstimator):
         n_crossings = self.n_crossings
         if n_crossings is None:
             n_crossings = enough_crossings(self.n_clusters)
+        progress = Progress.of(self)
+        progress.stage(f"search: {self.n_init} starts, {n_crossings} crossings")
         best, is_interrupted = search(
             runs, self.n_clusters, n_init=self.n_init, n_crossings=n_crossings,
-            rng=rng, callback=self.callback,
+            rng=rng, callback=progress.watch(self.callback),
         )  # fmt: skip
         if runs.problem.n_groups > 2 and not is_interrupted:
             best = leximin_best(runs, best)

@@ -43,6 +43,7 @@ from rawlsian._estimators.gap import (
     set_gap,
 )
 from rawlsian._estimators.pooling_cv import choose_strength
+from rawlsian._estimators.progress import Progress, check_verbose
 from rawlsian._outofcore.problem import MAX_PASSES
 from rawlsian._outofcore.walk import LEAST_PASSES, LargeTrajectory
 from rawlsian._rows.blocks import Blocks
@@ -113,6 +114,8 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     callback : callable, default=None
         Called with a ``Step`` after each reassignment; out of core, with a ``PassStep``
         after each pass.
+    verbose : int, default=0
+        1 prints a line per stage, 2 also one per reassignment or pass.
 
     Attributes
     ----------
@@ -206,6 +209,7 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         prefit: bool = False,
         random_state: Seed = None,
         callback: Callable[[Any], object] | None = None,
+        verbose: int = 0,
     ) -> None:
         self.estimator = estimator
         self.operator = operator
@@ -218,6 +222,7 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         self.prefit = prefit
         self.random_state = random_state
         self.callback = callback
+        self.verbose = verbose
 
     def fit(
         self,
@@ -250,13 +255,7 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         Self
             The fitted estimator itself.
         """
-        operator = get_operator(self.operator)
-        check_utility(self.utility)
-        check_pooling(self.pooling, allows_cv=True)
-        check_which_bound(self.bound)
-        check_max_iter(self.max_iter)
-        check_callback(self.callback)
-        self._check_estimator()
+        operator, progress = self._check_parameters(), Progress.of(self)
         warn_of_y(y, sensitive_features)
         forget_gap(self)
         rows = open_to_fit(self, X)
@@ -268,21 +267,37 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         engine = rows.with_groups(
             sensitive_features, sample_weight=sample_weight,
             max_distance=self.max_distance, utility=self.utility,
-            max_passes=self.max_passes, callback=self.callback,
+            max_passes=self.max_passes, callback=progress.watch(self.callback),
         )  # fmt: skip
+        progress.opened(engine)
         self.estimator_ = call_whole(self._fitted_estimator, engine, y)
+        progress.stage(f"clusters of {type(self.estimator_).__name__}")
         self.pooling_ = self._strength(engine.sampled)
+        progress.pooled(self.pooling, self.pooling_)
         engine.pool(self.pooling_)
-        call_partial(self._walk, engine, operator)
+        call_partial(self._walk, engine, operator, progress)
         return self
 
-    def _walk(self, engine: Engine, operator: Operator) -> None:
+    def _walk(self, engine: Engine, operator: Operator, progress: Progress) -> None:
         """Walk, and compare the end with a bound; Ctrl-C keeps what was reached."""
         self._set_fitted(
             engine.walk_from(self.estimator_, self.prefit, operator, self.max_iter)
         )
+        progress.walked(self.trajectory_)
         if self.bound is not None and self.stop_reason_ != "interrupted":
             self._set_gap(engine.problem)
+            progress.bounded(self)
+
+    def _check_parameters(self) -> Operator:
+        """Check the parameters, and return the operator."""
+        check_utility(self.utility)
+        check_pooling(self.pooling, allows_cv=True)
+        check_which_bound(self.bound)
+        check_max_iter(self.max_iter)
+        check_callback(self.callback)
+        check_verbose(self.verbose)
+        self._check_estimator()
+        return get_operator(self.operator)
 
     def _strength(self, problem: Problem) -> float:
         """Return the strength of pooling, chosen for as many clusters if it is "cv"."""

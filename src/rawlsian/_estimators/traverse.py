@@ -11,6 +11,7 @@ from rawlsian._core.checks import check_utility
 from rawlsian._core.parameters import check_callback, check_max_iter, check_pooling
 from rawlsian._core.problem import MaxDistance, Utility
 from rawlsian._engines.opening import open_rows
+from rawlsian._estimators.progress import Progress, check_verbose
 from rawlsian._outofcore.problem import MAX_PASSES
 from rawlsian._outofcore.walk import LEAST_PASSES, LargeTrajectory
 from rawlsian._rows.blocks import Blocks
@@ -34,6 +35,7 @@ def traverse(
     max_iter: int | None = ...,
     max_passes: int = ...,
     callback: Callable[[Any], object] | None = ...,
+    verbose: int = ...,
 ) -> LargeTrajectory: ...
 
 
@@ -51,6 +53,7 @@ def traverse(
     max_iter: int | None = ...,
     max_passes: int = ...,
     callback: Callable[[Any], object] | None = ...,
+    verbose: int = ...,
 ) -> Trajectory: ...
 
 
@@ -67,6 +70,7 @@ def traverse(
     max_iter: int | None = None,
     max_passes: int = MAX_PASSES,
     callback: Callable[[Any], object] | None = None,
+    verbose: int = 0,
 ) -> Trajectory | LargeTrajectory:
     """Raise the utility of the worst-off group, one operation at a time.
 
@@ -114,6 +118,8 @@ def traverse(
     callback : callable, default=None
         Called with a ``Step`` after each operation; out of core, with a ``PassStep``
         after each pass.
+    verbose : int, default=0
+        1 prints a line per stage, 2 also one per operation or pass.
 
     Returns
     -------
@@ -135,11 +141,16 @@ def traverse(
     check_pooling(pooling)
     check_max_iter(max_iter)
     check_callback(callback)
+    check_verbose(verbose)
+    progress = Progress("traverse", verbose)
     rows = open_rows(X)
     rows.check_walk(operator, utility, max_passes, LEAST_PASSES)
     engine = rows.with_groups(
         sensitive_features, sample_weight=sample_weight, max_distance=max_distance,
-        utility=utility, max_passes=max_passes, callback=callback,
+        utility=utility, max_passes=max_passes, callback=progress.watch(callback),
     )  # fmt: skip
     engine.pool(float(pooling))
-    return call_partial(engine.walk, labels, operator, max_iter)
+    progress.opened(engine)
+    trajectory = call_partial(engine.walk, labels, operator, max_iter)
+    progress.walked(trajectory)
+    return trajectory
