@@ -15,6 +15,7 @@ from rawlsian._outofcore.problem import OutOfCoreProblem
 from rawlsian._outofcore.sample import Sample
 from rawlsian._outofcore.steps import OutOfCoreStep, steps_of
 from rawlsian._rows.executors import Column
+from rawlsian._support.frames import by_step, frame_of, html_of
 from rawlsian._support.interruption import finished, keeps_partial
 from rawlsian.operators.proposals import Operator
 
@@ -73,6 +74,17 @@ class LargeTrajectory:
     def n_iter(self) -> int:
         """Number of steps."""
         return len(self.n_moved)
+
+    def to_frame(self) -> Any:
+        """Return one row per step as a pandas DataFrame, as ``Trajectory.to_frame``."""
+        return frame_of(self._columns())
+
+    def _repr_html_(self) -> str:
+        return html_of(repr(self), self._columns())
+
+    def _columns(self) -> dict[str, Any]:
+        columns = by_step("step", self.groups, self.utilities, self.overall)
+        return {**columns, "n_moved": [0, *self.n_moved]}
 
 
 class WalkEnd(NamedTuple):

@@ -21,6 +21,7 @@ from rawlsian._core.problem import MaxDistance, Problem
 from rawlsian._rows.opening import refuse_blocks
 from rawlsian._search.crossing import thorough_search
 from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns
+from rawlsian._support.frames import by_step, frame_of, html_of
 
 # Rows with a smaller weight, relative to the largest, would be lost to rounding.
 LEAST_PULL = 1e-7
@@ -57,6 +58,21 @@ class Frontier:
             f"{lowest[-1]:.6g}, overall {self.overall[0]:.6g} -> "
             f"{self.overall[-1]:.6g})"
         )
+
+    def to_frame(self) -> Any:
+        """Return one row per point as a pandas DataFrame, the utilitarian one first.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns "point", "lowest" and "overall" utility, and "utility of" each
+            group.
+        """
+        return frame_of(by_step("point", self.groups, self.utilities, self.overall))
+
+    def _repr_html_(self) -> str:
+        columns = by_step("point", self.groups, self.utilities, self.overall)
+        return html_of(repr(self), columns)
 
     def labels(self, point: int, X: ArrayLike) -> NDArray[np.int32]:
         """Assign each row of X to its nearest center at one of the points.

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rawlsian._core.parameters import check_n_clusters, check_pooling
 from rawlsian._core.problem import MaxDistance, Problem
+from rawlsian._support.frames import frame_of, html_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +64,28 @@ class Bound:
         if self.known_cost is None or self.cost <= 0:
             return None
         return self.known_cost / self.cost - 1
+
+    def to_frame(self) -> Any:
+        """Return the bound as a pandas DataFrame of one row.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns "kind", "is_proved", "utility", "cost", "known_cost", "gap",
+            "n_rows" and "pooling".
+        """
+        return frame_of(self._columns())
+
+    def _repr_html_(self) -> str:
+        proved = "proved" if self.is_proved else "best known"
+        return html_of(
+            f"Upper bound on the lowest group utility ({proved})", self._columns()
+        )
+
+    def _columns(self) -> dict[str, Any]:
+        names = ("kind", "is_proved", "utility", "cost", "known_cost", "gap", "n_rows",
+                 "pooling")  # fmt: skip
+        return {name: [getattr(self, name)] for name in names}
 
 
 def checked_problem(

@@ -14,6 +14,7 @@ from rawlsian._core.checks import check_utility
 from rawlsian._core.problem import MaxDistance, Utility
 from rawlsian._engines.engine import AuditFigures, Engine, IntervalSettings
 from rawlsian._engines.opening import open_rows
+from rawlsian._support.frames import frame_of, html_of
 from rawlsian.metrics.utilities import name_of
 
 N_BOOTSTRAP, CONFIDENCE, MIN_GROUP = 1000, 0.95, 30
@@ -31,8 +32,8 @@ class Audit:
     Each group is compared with everyone else: all people outside the group. The unit is
     a *point*: the mean squared distance of everyone is 100 points.
 
-    ``str(audit)`` is a table to read; ``by_group()`` and ``by_cluster()`` return rows
-    for ``pandas.DataFrame``.
+    ``str(audit)`` is a table to read; ``to_frame()`` is a pandas DataFrame, and
+    ``by_group()`` and ``by_cluster()`` return plain rows.
 
     Attributes
     ----------
@@ -137,6 +138,44 @@ class Audit:
             }
             for g, name in enumerate(self.groups.tolist())
         ]
+
+    def to_frame(self) -> Any:
+        """Return one row per group as a pandas DataFrame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns of ``by_group``; NaN where there is no number.
+        """
+        lows, highs = self.intervals.T
+        return frame_of(
+            {
+                "group": self.groups.tolist(),
+                "size": self.sizes,
+                "utility": self.utilities,
+                "cost": self.costs,
+                "level": self.levels,
+                "behind": self.behind,
+                "low": lows,
+                "high": highs,
+                "is_small": self.is_small,
+            }
+        )
+
+    def _repr_html_(self) -> str:
+        lows, highs = ([signed(end) for end in ends] for ends in self.intervals.T)
+        return html_of(
+            f"worst off: {self._headline()}; {SCALE}",
+            {
+                "group": [*self.groups.tolist(), "everyone"],
+                "size": [*self.sizes, self.sizes.sum()],
+                "level": [*(f"{level:.1f}" for level in self.levels), "100.0"],
+                "behind": [*map(signed, self.behind), ""],
+                "low": [*lows, ""],
+                "high": [*highs, ""],
+                "utility": [*self.utilities, self.overall],
+            },
+        )
 
     def shortfalls(self) -> NDArray[np.float64]:
         """Return each cluster's part of the gap, in points.

@@ -13,6 +13,7 @@ from rawlsian._core import move_kernels
 from rawlsian._core.assignment import Assignment
 from rawlsian._core.nearest import nearest
 from rawlsian._core.problem import Problem, Utility
+from rawlsian._support.frames import by_step, frame_of, html_of
 from rawlsian._support.interruption import keeps_partial
 from rawlsian.operators.proposals import Moves, Operator, select
 
@@ -90,6 +91,25 @@ class Trajectory:
     def n_iter(self) -> int:
         """Number of operations that were carried out."""
         return len(self.operations)
+
+    def to_frame(self) -> Any:
+        """Return one row per step as a pandas DataFrame; row 0 is the start.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns "step", "lowest" and "overall" utility, "utility of" each group, and
+            "n_moved", the number of examples that the step moved.
+        """
+        return frame_of(self._columns())
+
+    def _repr_html_(self) -> str:
+        return html_of(repr(self), self._columns())
+
+    def _columns(self) -> dict[str, Any]:
+        columns = by_step("step", self.groups, self.utilities, self.overall)
+        n_moved = [len(operation.examples) for operation in self.operations]
+        return {**columns, "n_moved": [0, *n_moved]}
 
     def labels_at(self, step: int) -> NDArray[np.int32]:
         """Return the labels after that many steps; 0 is the start, -1 the end."""
