@@ -9,13 +9,17 @@ import re
 import sys
 from html.parser import HTMLParser
 
+import altair as alt
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from jsonschema import ValidationError
 
 from rawlsian import traverse
 from rawlsian.report import (
     Attribute,
+    Curve,
+    Curves,
     GroupFit,
     Way,
     labels as _labels,
@@ -24,6 +28,7 @@ from rawlsian.report import (
 )
 from rawlsian.report.answer import answer_data, fits_data
 from rawlsian.report.charts import page_charts
+from rawlsian.report.curves import curves_data
 from rawlsian.report.data import page_data
 from rawlsian.report.looks import look, luminance
 from rawlsian.report.naming import cluster_names
@@ -304,6 +309,17 @@ def test_fields_of_figures_have_names_of_ours():
         used |= set(re.findall(r'"field": "([^"]*)"', json.dumps(spec)))
 
     assert used <= {"x", "y", "o", "p", "g", "u", "v"}
+
+
+def test_figures_are_valid_vega_lite():
+    charts = page_charts(make_page(bound=("Proved bound", 3.7)))
+    curve = Curve("Silhouette", "higher", (None, 0.5, 0.25), 2)
+    curves = curves_data(Curves((1, 2, 3), 3, (curve,), ("", ()), ()))
+
+    for spec in [charts["space"][0]["spec"], charts["along"], *curves["figures"]]:
+        alt.LayerChart.from_dict(spec, validate=True)
+    with pytest.raises(ValidationError):
+        alt.LayerChart.from_dict({**spec, "layer": 3}, validate=True)
 
 
 def test_numbers_that_json_has_no_word_for_stay_out():
