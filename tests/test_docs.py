@@ -24,8 +24,10 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import rawlsian
+from rawlsian._recommend import advice, rules
 from rawlsian._tables import fit_parts, fitting
 from rawlsian.cli import app
+from support.memory import remembered
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -87,27 +89,22 @@ def blocks(page, language):
 
 @pytest.fixture(scope="module", autouse=True)
 def known_advice():
-    """Search once among the same people: most pages show the same fit."""
+    """Search once among the same people: most pages show fits of the same table."""
     original = fitting.checked_advice
     assert fit_parts.checked_advice is original  # imported before it is replaced
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fitting, "checked_advice", remembered(original))
+        patch.setattr(fitting, "checked_advice", remembered(original, people_of))
+        # Steps of advice that do not depend on limits and on what is chosen.
+        for module, name in (
+            (advice, "choose_pooling"), (rules, "search_ends"), (rules, "traverse_of"),
+        ):  # fmt: skip
+            patch.setattr(module, name, remembered(getattr(module, name)))
         yield
 
 
-def remembered(checked_advice):
-    """Return the function, which gives the same advice for the same people again."""
-    known = {}
-
-    def advice(population, wishes, *others):
-        problem, start = population.problem, population.start
-        arrays = (problem.X, problem.groups, *([] if start is None else [start]))
-        key = (*(each.tobytes() for each in arrays), population.min_group, wishes)
-        if key not in known:
-            known[key] = checked_advice(population, wishes, *others)
-        return known[key]
-
-    return advice
+def people_of(population, wishes, *others):
+    """Return the arguments of advice that decide it."""
+    return population.problem, population.start, population.min_group, wishes
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "console")])
