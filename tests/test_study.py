@@ -27,6 +27,7 @@ from rawlsian import (
 from rawlsian.__main__ import main
 from rawlsian._core.assignment import Assignment
 from rawlsian._core.problem import Problem
+from rawlsian._support.processes import Processes
 from rawlsian.cli import app
 from rawlsian.operators.r1_r2 import admitted_pairs, admitted_singles
 from rawlsian.study import (
@@ -274,10 +275,33 @@ def of_one_thread(unfiltered):
     return without_seconds(unfiltered[1])
 
 
+class SharedProcesses(Processes):
+    """Processes that stay for the next study, unless a study is stopped.
+
+    A process takes two seconds to import everything.
+    """
+
+    def __enter__(self):
+        return self if self._processes else super().__enter__()
+
+    def __exit__(self, kind, *error):
+        if kind is not None:
+            super().__exit__(kind, *error)
+
+
+@pytest.fixture(scope="module")
+def processes():
+    shared = SharedProcesses(2)
+    yield shared
+    Processes.__exit__(shared, None, None, None)
+
+
 @pytest.fixture
-def two_processes(monkeypatch):
+def two_processes(processes, monkeypatch):
     monkeypatch.setenv("NUMBA_NUM_THREADS", "2")
     monkeypatch.setattr("rawlsian._support.jobs.JOBS_A_PROCESS", 1)
+    monkeypatch.setattr("rawlsian._support.jobs.Processes", lambda n: processes)
+    return processes
 
 
 def test_three_threads_give_the_same_results(of_one_thread, monkeypatch):
@@ -310,6 +334,7 @@ def test_ctrl_c_ends_a_study_in_two_processes(two_processes):
         run_study(TWO_SAMPLES, callback=stop)
 
     assert finished == ["data", "existence", "traversals"]
+    assert all(each._process.returncode for each in two_processes._processes)
 
 
 def test_the_same_results_give_the_same_figures(quick, results):
