@@ -10,9 +10,13 @@ import numpy as np
 import pytest
 
 from rawlsian import (
+    audit,
+    frontier,
     kmeans_restarts,
+    plot_audit,
     plot_bound,
     plot_crosshairs,
+    plot_frontier,
     plot_gains,
     plot_iterations,
     plot_trajectory,
@@ -210,6 +214,118 @@ def test_numbers_that_are_missing_are_an_error():
         plot_gains({"R1": [0.1, 0.2]}, [0.3])
     with pytest.raises(ValueError, match="iterations has no number for 'R1'"):
         plot_iterations({"R1": []})
+
+
+# --- Audits and frontiers ---
+
+
+@pytest.fixture(scope="module")
+def found():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(80, 2)), 3 * rng.normal(size=(45, 2))])
+    groups = np.repeat(["a", "b", "c"], [80, 40, 5])
+    return audit(X, np.arange(125) % 3, groups, random_state=0)
+
+
+def test_an_audit_shows_each_group_with_its_interval(found):
+    ax = plot_audit(found)
+
+    names = [tick.get_text() for tick in ax.get_yticklabels()]
+    assert names == ["a (80)", "b (40)", "c (5, too few)"]
+    dots = [each for each in ax.collections if hasattr(each, "get_sizes")]
+    points = [each.get_offsets()[0].tolist() for each in dots if len(each.get_sizes())]
+    assert points == [[found.behind[g], g] for g in range(3)]
+    lines = [each.get_segments()[0] for each in ax.collections if each not in dots]
+    assert [line[:, 0].tolist() for line in lines] == found.intervals[:2].tolist()
+
+
+def test_groups_that_are_too_small_are_hollow_and_groups_behind_have_a_colour(found):
+    *_, small = plot_audit(found).collections
+    dots = [each for each in plot_audit(found).collections if len(each.get_offsets())]
+
+    assert len(small.get_facecolor()) == 0
+    assert found.is_clear.tolist() == [False, True, False]
+    assert dots[0].get_edgecolor().tolist() != dots[-2].get_edgecolor().tolist()
+
+
+def test_a_frontier_is_a_line_between_its_two_ends():
+    X = np.arange(12.0)[:, None] ** 2
+    points = frontier(X, ["a", "b", "b"] * 4, n_clusters=2, n_points=5, random_state=0)
+
+    ax = plot_frontier(points, label="trade-off")
+
+    line, first, last = ax.lines
+    assert line.get_xdata().tolist() == points.overall.tolist()
+    assert line.get_ydata().tolist() == points.utilities.min(axis=1).tolist()
+    assert first.get_xydata().tolist() == line.get_xydata()[:1].tolist()
+    assert last.get_xydata().tolist() == line.get_xydata()[-1:].tolist()
+
+
+NEAR = Points(["a", "b"], 7.18 + np.array([[0.0, 1e-5], [2e-5, 0.0]]), np.full(2, 7.18))
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: plot_utility_space(NEAR),
+        lambda: plot_trajectory(NEAR),
+        lambda: plot_frontier(NEAR),
+        lambda: plot_crosshairs({"a": 7.18, "b": 7.18001}),
+        lambda: plot_bound(7.18, ax=plot_trajectory(NEAR)),
+    ],
+)
+def test_axes_have_no_offset(draw):
+    figure = draw().get_figure()
+    figure.canvas.draw()
+
+    for ax in figure.axes:
+        assert ax.xaxis.get_offset_text().get_text() == ""
+        assert ax.yaxis.get_offset_text().get_text() == ""
+
+
+ALONE = Points(["all"], np.ones((2, 1)), np.ones(2))
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (lambda: plot_utility_space([1, 2]), "Points, but list has no groups"),
+        (lambda: plot_trajectory(None), "Points, but NoneType has no groups"),
+        (lambda: plot_trajectory(ALONE), "but there is one group, 'all'"),
+        (lambda: plot_frontier(7), "plot_frontier draws Restarts, .* int has no group"),
+        (
+            lambda: plot_frontier(POINTS._replace(overall=np.array([1, np.nan, 1]))),
+            "the overall in plot_frontier must be finite numbers",
+        ),
+        (
+            lambda: plot_trajectory(POINTS._replace(groups=["a"])),
+            r"utilities of shape \(3, 2\) for 3 points and 1 groups",
+        ),
+        (
+            lambda: plot_utility_space(
+                Points(["a", "b"], np.empty((0, 2)), np.empty(0))
+            ),
+            r"shape \(0, 2\) for 0 points",
+        ),
+        (lambda: plot_crosshairs({"a": "high", "b": 1}), "utilities must be numbers"),
+        (lambda: plot_crosshairs([1.0, 2.0]), "utilities must be a dict"),
+        (lambda: plot_bound("7"), "plot_bound draws a Bound or a finite number, got"),
+        (lambda: plot_bound(np.inf), "plot_bound draws a Bound or a finite number"),
+        (lambda: plot_iterations({}), "iterations must be a dict"),
+        (lambda: plot_gains({"R1": [np.nan]}, [1.0]), "must be finite numbers"),
+        (lambda: plot_audit(POINTS), "plot_audit draws an Audit.* got Points"),
+        (
+            lambda: plot_audit(audit([[0.0], [1.0]], [0, 0], None)),
+            "plot_audit compares groups, but the audit has one group",
+        ),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused_in_one_sentence(draw, message):
+    with pytest.raises(ValueError, match=message) as error:
+        draw()
+
+    assert "\n" not in str(error.value)
+    assert plt.get_fignums() == [] or "one group" in message
 
 
 def test_without_matplotlib_the_extra_is_named():

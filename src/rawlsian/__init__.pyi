@@ -115,8 +115,10 @@ from rawlsian.operators.traversal import (
     Trajectory as Trajectory,
 )
 from rawlsian.plotting import (
+    plot_audit as plot_audit,
     plot_bound as plot_bound,
     plot_crosshairs as plot_crosshairs,
+    plot_frontier as plot_frontier,
     plot_gains as plot_gains,
     plot_iterations as plot_iterations,
     plot_trajectory as plot_trajectory,

@@ -1,18 +1,33 @@
-"""Figures of the utility space on matplotlib axes.
+"""Clusterings in the utility space of two groups.
 
-Each function takes an axes and returns it. It draws any object with ``groups``,
-``utilities`` (one row per point, one column per group) and ``overall``:
-``Restarts``, ``Trajectory``, or ``Points`` of your own numbers.
+Each function draws any object with ``groups``, ``utilities`` (one row per point, one
+column per group) and ``overall``: ``Restarts``, ``Trajectory``, ``Frontier``, or
+``Points`` of your own numbers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from numbers import Real
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
+
+from rawlsian.plotting.axes import (
+    COLORS,
+    DASHES,
+    EQUAL,
+    MARKERS,
+    HasPoints,
+    Points,
+    axes_of,
+    by_name,
+    finite,
+    plain_numbers,
+    points_of,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,76 +35,8 @@ if TYPE_CHECKING:
 
     from rawlsian.bounds import Bound
 
-__all__ = [
-    "Points",
-    "plot_bound",
-    "plot_crosshairs",
-    "plot_gains",
-    "plot_iterations",
-    "plot_trajectory",
-    "plot_utility_space",
-]
-
-# Colours of Okabe and Ito, which suit people with a colour vision deficiency; markers
-# and dashes differ, too. The two points and the line of equality have the paper's
-# colours and differ in shape.
-COLORS = {
-    "R1": "#E69F00",
-    "R2": "#009E73",
-    "R1+R2": "#CC79A7",
-    "R2-exhaustive": "#0072B2",
-    "batch": "#56B4E9",
-    "relocate": "#999999",
-    "rawls": "#D55E00",
-}
-MARKERS = {
-    "R1": "o",
-    "R2": "s",
-    "R1+R2": "^",
-    "R2-exhaustive": "D",
-    "batch": "v",
-    "relocate": "X",
-    "rawls": "*",
-}
-DASHES = {"R1": "-", "R2": "--", "R1+R2": ":", "R2-exhaustive": "-."}
-UTILITARIAN, RAWLSIAN, EQUAL = "#1F4FD8", "#7A7A00", "#D1001C"
-
 # Groups on the horizontal and vertical axis of each axes in use.
 _DRAWN: WeakKeyDictionary[Axes, tuple[Hashable, Hashable]] = WeakKeyDictionary()
-
-
-class Points(NamedTuple):
-    """Points of the utility space.
-
-    Attributes
-    ----------
-    groups : sequence of shape (n_groups,)
-        Names of the groups.
-    utilities : ndarray of shape (n_points, n_groups)
-        Utility of each group at each point.
-    overall : ndarray of shape (n_points,)
-        Overall utility at each point.
-    """
-
-    groups: Sequence[Hashable]
-    utilities: NDArray[np.float64]
-    overall: NDArray[np.float64]
-
-
-class HasPoints(Protocol):
-    """Protocol of drawable objects: Restarts, Trajectory, Points."""
-
-    @property
-    def groups(self) -> Sequence[Hashable] | NDArray[Any]:
-        """Names of the groups."""
-
-    @property
-    def utilities(self) -> NDArray[np.float64]:
-        """Utility of each group at each point."""
-
-    @property
-    def overall(self) -> NDArray[np.float64]:
-        """Overall utility at each point."""
 
 
 def plot_utility_space(
@@ -108,7 +55,7 @@ def plot_utility_space(
 
     Parameters
     ----------
-    points : Restarts, Trajectory or Points
+    points : Restarts, Trajectory, Frontier or Points
         Clusterings to draw.
     lag, mag : str or other group name, default=None
         Groups on the vertical and on the horizontal axis. By default, those that the
@@ -136,10 +83,11 @@ def plot_utility_space(
     >>> ax.get_ylabel()
     'utility of Male'
     """
-    ax = _axes(ax)
-    worst = np.argmin(points.utilities, axis=1)
-    x, y = _coordinates(ax, points, lag, mag, int(np.bincount(worst).argmax()))
-    overall = np.asarray(points.overall)
+    drawn = points_of(points, "plot_utility_space")
+    ax = axes_of(ax)
+    worst = np.argmin(drawn.utilities, axis=1)
+    x, y = _coordinates(ax, drawn, lag, mag, int(np.bincount(worst).argmax()))
+    overall = drawn.overall
     order = np.argsort(overall, kind="stable")  # the best on top
     dots = ax.scatter(
         x[order], y[order], c=overall[order], cmap=_dark_is_high(), s=14,
@@ -149,12 +97,13 @@ def plot_utility_space(
     in_view = _in_view(ax, x, y)
     if len(set(overall[in_view].tolist())) > 1:
         dots.set_clim(overall[in_view].min(), overall[in_view].max())
-    ax.figure.colorbar(
+    bar = ax.figure.colorbar(
         dots, ax=ax, location="bottom", label="overall utility", shrink=0.8, aspect=40
     )
+    plain_numbers(bar.ax)
     if with_histograms:
         _add_histograms(ax, x[in_view], y[in_view])
-    return ax
+    return plain_numbers(ax)
 
 
 def plot_crosshairs(
@@ -189,9 +138,10 @@ def plot_crosshairs(
     matplotlib Axes
         The axes drawn on.
     """
-    ax = _axes(ax)
-    values = np.array([list(utilities.values())], dtype=float)
+    utilities = by_name(utilities, "utilities")
+    values = finite([list(utilities.values())], "utilities")
     point = Points(list(utilities), values, np.empty(1))
+    ax = axes_of(ax)
     x, y = _coordinates(ax, point, lag, mag, int(np.argmin(values)))
     plus = ax.plot(
         x, y, marker="P", markersize=size, color=color, markeredgecolor="white",
@@ -199,7 +149,7 @@ def plot_crosshairs(
     )  # fmt: skip
     for draw_line, at in ((ax.axvline, x[0]), (ax.axhline, y[0])):
         draw_line(at, color=plus[0].get_color(), linestyle=":", zorder=3)
-    return ax
+    return plain_numbers(ax)
 
 
 def plot_trajectory(
@@ -237,9 +187,10 @@ def plot_trajectory(
     matplotlib Axes
         The axes drawn on.
     """
-    ax = _axes(ax)
-    worst = int(np.argmin(trajectory.utilities[0]))
-    x, y = _coordinates(ax, trajectory, lag, mag, worst)
+    points = points_of(trajectory, "plot_trajectory")
+    ax = axes_of(ax)
+    worst = int(np.argmin(points.utilities[0]))
+    x, y = _coordinates(ax, points, lag, mag, worst)
     name = str(operator)
     marker = MARKERS.get(name, "o")
     line = ax.plot(
@@ -252,7 +203,7 @@ def plot_trajectory(
         markeredgecolor="black", linestyle="none", zorder=5,
     )  # fmt: skip
     _draw_equality(ax)
-    return ax
+    return plain_numbers(ax)
 
 
 def plot_bound(
@@ -277,8 +228,8 @@ def plot_bound(
     matplotlib Axes
         The axes drawn on.
     """
-    ax = _axes(ax)
-    utility = bound if isinstance(bound, (int, float)) else bound.utility
+    utility = _utility_of(bound)
+    ax = axes_of(ax)
     for low, high, set_limits in (
         (*ax.get_xlim(), ax.set_xlim), (*ax.get_ylim(), ax.set_ylim)
     ):  # fmt: skip
@@ -292,136 +243,27 @@ def plot_bound(
         [utility, utility, right], [top, utility, utility], color="black",
         linewidth=1.5, label=label, zorder=3,
     )  # fmt: skip
-    return ax
+    return plain_numbers(ax)
 
 
-def plot_iterations(
-    iterations: Mapping[str, ArrayLike],
-    *,
-    reported: Mapping[str, float] | None = None,
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw the number of iterations of each operator, one dot per sample.
-
-    Parameters
-    ----------
-    iterations : dict of str to array-like
-        For each operator, the number of iterations in each sample.
-    reported : dict of str to float, default=None
-        Number reported elsewhere for each operator, drawn as a dashed red bar.
-    ax : matplotlib Axes, default=None
-        Axes to draw on; ``None`` makes a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
-        The axes drawn on.
-    """
-    ax = _axes(ax)
-    names = []
-    for place, (operator, counts) in enumerate(iterations.items()):
-        values = np.sort(np.asarray(counts, dtype=float))
-        if len(values) == 0:
-            raise ValueError(f"iterations has no number for {operator!r}.")
-        # Spread dots by rank: equal numbers lie side by side.
-        across = place + 0.28 * np.sin(2.4 * np.arange(len(values)))
-        ax.scatter(
-            across, values, s=22, color=COLORS.get(operator, f"C{place}"), alpha=0.85,
-            marker=MARKERS.get(operator, "o"), linewidths=0,
-        )  # fmt: skip
-        median = float(np.median(values))
-        ax.hlines(median, place - 0.38, place + 0.38, color="black", linewidth=1.5)
-        names.append(f"{operator}\nmedian {median:g}")
-        if reported and operator in reported:
-            value = reported[operator]
-            ax.hlines(value, place - 0.38, place + 0.38, color=EQUAL, linestyle="--")
-            ax.annotate(
-                f"reported: {value:g}", (place + 0.4, value), va="center", fontsize=9,
-                color=EQUAL,
-            )  # fmt: skip
-    ax.set_xticks(range(len(iterations)), names)
-    ax.set_xlim(-0.6, len(iterations) - 0.1)
-    ax.set_ylim(bottom=0)
-    ax.set_ylabel("iterations until no operation helps")
-    return ax
-
-
-def plot_gains(
-    gains: Mapping[str, ArrayLike], best: ArrayLike, *, ax: Axes | None = None
-) -> Axes:
-    """Draw the gains of operators for the worst-off group against the best known.
-
-    Parameters
-    ----------
-    gains : dict of str to array-like of shape (n_samples,)
-        For each operator, the rise of the lowest group utility in each sample.
-    best : array-like of shape (n_samples,)
-        Rise of the lowest group utility at the best known clustering.
-    ax : matplotlib Axes, default=None
-        Axes to draw on; ``None`` makes a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
-        The axes drawn on. Points above the dashed line beat the best known.
-    """
-    known = np.asarray(best, dtype=float)
-    reached = {name: np.asarray(gain, dtype=float) for name, gain in gains.items()}
-    for name, gain in reached.items():
-        if gain.shape != known.shape or gain.size == 0:
-            raise ValueError(
-                f"gains[{name!r}] has shape {gain.shape} and best {known.shape}; give "
-                "one number per sample in both."
-            )
-    ax = _axes(ax)
-    every = np.concatenate([known, *reached.values()])
-    low, high = min(every.min(), 0.0), max(every.max(), 1e-12)
-    ax.plot(
-        [low, high], [low, high], color=EQUAL, linestyle="--",
-        label="as good as the best known",
-    )  # fmt: skip
-    for place, (operator, gain) in enumerate(reached.items()):
-        ax.scatter(
-            known, gain, s=34, edgecolors=COLORS.get(operator, f"C{place}"),
-            facecolors="none",  # overlapping markers stay visible
-            linewidths=1.4, marker=MARKERS.get(operator, "o"), label=operator,
-        )  # fmt: skip
-    margin = 0.04 * (high - low)
-    ax.set_xlim(low - margin, high + margin)
-    ax.set_ylim(low - margin, high + margin)
-    ax.set_xlabel("lowest group utility: best known above the start")
-    ax.set_ylabel("lowest group utility: end above the start")
-    ax.legend()
-    return ax
-
-
-def require_matplotlib() -> None:
-    """Raise an ImportError that names the extra if matplotlib is not installed."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            "figures need matplotlib, which is not installed; "
-            "pip install 'rawlsian[plot]' brings it."
-        ) from error
-
-
-def _axes(ax: Axes | None) -> Axes:
-    """Return the axes given, or those of a new figure."""
-    if ax is not None:
-        return ax
-    require_matplotlib()
-    import matplotlib.pyplot as plt
-
-    return plt.subplots(layout="constrained")[1]
+def _utility_of(bound: Bound | float) -> float:
+    """Return the utility of a bound, or raise ValueError."""
+    utility = bound if isinstance(bound, Real) else getattr(bound, "utility", None)
+    if not isinstance(utility, Real) or not np.isfinite(float(utility)):
+        raise ValueError(f"plot_bound draws a Bound or a finite number, got {bound!r}.")
+    return float(utility)
 
 
 def _coordinates(
-    ax: Axes, points: HasPoints, lag: Hashable | None, mag: Hashable | None, worst: int
+    ax: Axes, points: Points, lag: Hashable | None, mag: Hashable | None, worst: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the utilities of mag and lag; label the axes and remember the groups."""
-    groups: list[Hashable] = np.asarray(points.groups, dtype=object).tolist()
-    groups = [getattr(name, "item", lambda name=name: name)() for name in groups]
+    groups = list(points.groups)
+    if len(groups) == 1:
+        raise ValueError(
+            f"the utility space has a group on each axis, but there is one group, "
+            f"{groups[0]!r}; give sensitive_features with two groups or more."
+        )
     listed = ", ".join(map(repr, groups))
     for argument, group in (("lag", lag), ("mag", mag)):
         if group is not None and group not in groups:
@@ -447,7 +289,7 @@ def _coordinates(
     _DRAWN[ax] = mag, lag
     ax.set_xlabel(f"utility of {mag}")
     ax.set_ylabel(f"utility of {lag}")
-    utilities = np.asarray(points.utilities)
+    utilities = points.utilities
     return utilities[:, groups.index(mag)], utilities[:, groups.index(lag)]
 
 
