@@ -814,3 +814,21 @@ def test_labels_that_are_not_carried_cannot_be_downloaded(open_page, monkeypatch
     assert opened.tab.is_disabled("#download")
     assert opened.tab.is_disabled("#download-shown")
     assert "does not carry the labels" in opened.text("#left-out")
+
+
+def test_the_page_refuses_scripts_and_styles_that_are_not_its_own(browser, tmp_path):
+    file = tmp_path / "page.html"
+    injected = (
+        '<script>window.hacked = 1</script><img src="x" onerror="window.hacked = 1">'
+        "<style>h1 { display: none }</style>"
+    )
+    html = page_html(make_page()).replace("<main>", f"<main>{injected}")
+    file.write_text(html, encoding="utf-8")
+
+    with browser.new_context() as context:
+        tab = context.new_page()
+        tab.goto(file.as_uri())
+        tab.wait_for_selector("body:not([aria-busy])")
+
+        assert tab.evaluate("window.hacked") is None
+        assert tab.is_visible("h1")

@@ -804,3 +804,12 @@ def test_a_way_by_the_nearest_mean_needs_the_rows():
 
     with pytest.raises(ValueError, match="which takes the rows; give X"):
         trajectory_way(walk, "by R1")
+
+
+def test_the_page_runs_its_own_scripts_and_loads_nothing():
+    text = page_html(make_page())
+
+    policy = re.search(r'Content-Security-Policy" content="(.*?)"', text)[1]
+    assert policy.startswith("default-src 'none'")
+    assert "unsafe" not in policy
+    assert "http" not in policy

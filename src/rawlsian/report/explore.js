@@ -86,7 +86,8 @@ function alongRows() {
 
 // Draw a figure once; afterwards only its rows change.
 async function draw(figure, specification, rows) {
-  const options = { actions: false, renderer: "svg", tooltip: false };
+  // ast: Vega interprets its expressions, as the page forbids eval.
+  const options = { actions: false, ast: true, defaultStyle: false, renderer: "svg", tooltip: false };
   const shown = rows();
   try {
     const { view } = await vegaEmbed(figure, { ...specification, datasets: shown }, options);
