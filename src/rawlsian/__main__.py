@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from typing import NoReturn
@@ -38,9 +39,11 @@ def _run() -> None:
             f"Error: the command line needs {missing}, which is not installed; "
             "pip install 'rawlsian[all]' brings it."
         )
-    for stream in (sys.stdout, sys.stderr):
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started this
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
         # If a terminal cannot show a letter, print another one and not a traceback.
-        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+        getattr(sys, name).reconfigure(errors="replace")
     try:
         sys.exit(app(standalone_mode=False))
     except Exception as error:

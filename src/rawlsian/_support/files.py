@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
-import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
+
+from rawlsian._support.unfinished import replace_folder, unfinished
 
 
 class OutputError(OSError):
@@ -96,41 +96,31 @@ def write_folder(
 ) -> None:
     """Let ``write`` fill a temporary folder beside the path, then rename it."""
     target = Path(path).resolve()
-    unfinished, old = (target.with_name(f".{secrets.token_hex(8)}") for _ in range(2))
     try:
-        unfinished.mkdir()
-        write(unfinished)
-        if may_replace and target.exists():
-            _refuse_others(path)
-            target.rename(old)
-        try:
-            unfinished.rename(target)
-        except OSError:
-            if old.exists():
-                old.rename(target)
-            raise
-        shutil.rmtree(old, ignore_errors=True)
+        with unfinished(target, is_folder=True) as new:
+            write(new)
+            if may_replace and target.exists():
+                _refuse_others(path)
+                replace_folder(new, target)
+            else:
+                new.rename(target)
     except OSError as error:
         reason = error.strerror or error
         raise WriteError(f"{path!r} could not be written: {reason}") from error
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def write_whole(path: str | Path, write: Callable[[Path], object]) -> None:
     """Let ``write`` fill a temporary file beside the path, then rename it."""
     target = Path(path).resolve()  # a symbolic link stays a link
-    unfinished = target.with_name(f".{secrets.token_hex(8)}")
     try:
-        write(unfinished)
-        if target.exists():
-            unfinished.chmod(stat.S_IMODE(target.stat().st_mode))
-        os.replace(unfinished, target)
+        with unfinished(target) as new:
+            write(new)
+            if target.exists():
+                new.chmod(stat.S_IMODE(target.stat().st_mode))
+            os.replace(new, target)
     except OSError as error:
         reason = error.strerror or error
         raise WriteError(f"{str(path)!r} could not be written: {reason}") from error
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def write_text(path: str | Path, text: str) -> None:
