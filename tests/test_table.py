@@ -17,12 +17,13 @@ import pytest
 from hypothesis import given, strategies as st
 
 from rawlsian import UnitDistanceEncoder
+from rawlsian._tables.column import MISSING_TEXTS, Column
 from rawlsian._tables.columns import Roles, Unused, Used, as_category, look_at, sort_out
 from rawlsian._tables.errors import TableError, WrongUseError
 from rawlsian._tables.model import Model, load_model
 from rawlsian._tables.predict import identifier_of, predict
 from rawlsian._tables.prepare import clusters_of, prepare
-from rawlsian._tables.read import MISSING_TEXTS, Column, read_table
+from rawlsian._tables.read import read_table
 
 PEOPLE = "age,job,sex\n20,cook,f\n30,cook,m\n40,smith,f\n50,smith,m\n"
 

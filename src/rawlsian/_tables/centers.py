@@ -9,10 +9,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from rawlsian._tables.column import Column, Table
 from rawlsian._tables.columns import as_numbers
 from rawlsian._tables.errors import TableError
 from rawlsian._tables.model import LARGEST_CENTER
-from rawlsian._tables.read import Column, Table, read_table
+from rawlsian._tables.read import read_table
 from rawlsian._tables.write import as_cell, write_table
 from rawlsian.preprocessing.features import Attribute, Feature
 

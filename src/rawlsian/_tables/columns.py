@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from rawlsian._tables.column import OTHER_VALUES, Column, Table
 from rawlsian._tables.errors import TableError, WrongUseError
 from rawlsian._tables.numbers import (
     LEADING_ZERO,
@@ -20,7 +21,6 @@ from rawlsian._tables.numbers import (
     is_number,
     match,
 )
-from rawlsian._tables.read import OTHER_VALUES, Column, Table
 
 # More different texts than this are no categories unless the user says so.
 MOST_LEVELS = 100

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from rawlsian._support.files import OutputError, write_folder
 from rawlsian._tables.backends import Backend
+from rawlsian._tables.column import Column, from_arrow
 from rawlsian._tables.complete import LeftOut
 from rawlsian._tables.errors import WrongUseError
 from rawlsian._tables.parts import Part, Parts, Piece
-from rawlsian._tables.read import Column, from_arrow
 from rawlsian._tables.survey import ColumnChoice, read_rows
 from rawlsian._tables.write import ENDINGS, labels_table
 

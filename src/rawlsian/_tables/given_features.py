@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from rawlsian._tables.column import Column, Table
 from rawlsian._tables.columns import Unused, Used, as_category, as_numbers
 from rawlsian._tables.errors import TableError
-from rawlsian._tables.read import Column, Table
 from rawlsian.preprocessing.features import MISSING, Feature
 
 

@@ -18,6 +18,7 @@ from rawlsian._tables import analysis
 from rawlsian._tables.analysis import Progress
 from rawlsian._tables.audit_options import AuditOptions
 from rawlsian._tables.choosing_k import Choice, try_range
+from rawlsian._tables.column import Column
 from rawlsian._tables.columns import Used, as_category, find
 from rawlsian._tables.facts import Facts, Passes, Reason
 from rawlsian._tables.fitting import MemoryFit, fit as fit_people
@@ -25,7 +26,6 @@ from rawlsian._tables.model import Model
 from rawlsian._tables.options import FitOptions, check_start
 from rawlsian._tables.outcome import Outcome
 from rawlsian._tables.prepare import Prepared, clusters_of, prepare
-from rawlsian._tables.read import Column
 from rawlsian._tables.request import TableRequest
 from rawlsian._tables.serving import UTILITY, ServedBy
 from rawlsian._tables.write import MemoryLabels

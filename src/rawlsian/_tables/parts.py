@@ -15,16 +15,16 @@ import pyarrow.parquet as pq
 
 from rawlsian._rows.parquet import few_row_groups
 from rawlsian._support.threads import ctrl_c_later, n_threads
-from rawlsian._tables.errors import TableError, WrongUseError
-from rawlsian._tables.read import (
+from rawlsian._tables.column import (
     OTHER_VALUES,
-    STANDARD_INPUT,
     Column,
     Table,
     check_names,
     from_arrow,
     kind_of,
 )
+from rawlsian._tables.errors import TableError, WrongUseError
+from rawlsian._tables.read import STANDARD_INPUT
 from rawlsian._tables.text import counted
 
 # Rows by which columns are classified: the first of every part, together.

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rawlsian._core.nearest import nearest
+from rawlsian._tables.column import Column, Table
 from rawlsian._tables.columns import (
     Used,
     as_category,
@@ -19,7 +20,6 @@ from rawlsian._tables.errors import TableError
 from rawlsian._tables.given_features import columns_for, unknown_levels
 from rawlsian._tables.model import Model
 from rawlsian._tables.prepare import encode, group_codes
-from rawlsian._tables.read import Column, Table
 from rawlsian._tables.text import counted
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rawlsian._tables.column import Table
 from rawlsian._tables.columns import (
     Roles,
     Unused,
@@ -29,7 +30,6 @@ from rawlsian._tables.complete import (
 from rawlsian._tables.errors import TableError
 from rawlsian._tables.facts import GroupRows, group_rows
 from rawlsian._tables.given_features import columns_for, others_than, unknown_levels
-from rawlsian._tables.read import Table
 from rawlsian._tables.text import counted
 from rawlsian.preprocessing.features import (
     MISSING,

@@ -11,14 +11,13 @@ from typing import Any, NamedTuple
 
 from rawlsian._core.parameters import PoolingStrength, check_pooling
 from rawlsian._tables.choosing_k import CRITERIA, ChooseBy
+from rawlsian._tables.column import MISSING_TEXTS, Table
 from rawlsian._tables.columns import Roles
 from rawlsian._tables.errors import WrongUseError
 from rawlsian._tables.model import Model
 from rawlsian._tables.parts import find_parts, is_in_parts
 from rawlsian._tables.read import (
-    MISSING_TEXTS,
     STANDARD_INPUT,
-    Table,
     check_frame,
     read_frame,
     read_table,

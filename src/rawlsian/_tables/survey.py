@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rawlsian._tables.column import Column
 from rawlsian._tables.columns import (
     MOST_LEVELS,
     Kind,
@@ -51,7 +52,6 @@ from rawlsian._tables.prepare import (
     remarks_on_groups,
     remarks_on_levels,
 )
-from rawlsian._tables.read import Column
 from rawlsian.preprocessing.features import MISSING, Feature
 
 FILL = "the median of the rows that were looked at first"

@@ -17,9 +17,9 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from rawlsian._support.files import OutputError, write_whole
+from rawlsian._tables.column import Column
 from rawlsian._tables.complete import LeftOut
 from rawlsian._tables.numbers import is_number
-from rawlsian._tables.read import Column
 
 ENDINGS = (".csv", ".tsv", ".parquet")
 # A spreadsheet takes a cell that begins with one of these as a formula.
