@@ -35,7 +35,7 @@ def main() -> None:
     ]
     target = Path(__file__).parent.parent / "docs" / "people.csv"
     _write(target, ["id", *KEPT], people)
-    prepared = prepare(read_table(str(target)), Roles(("sex", "race")), "error")
+    prepared = prepare(read_table(str(target)), Roles(("sex", "race")))
     segments = KMeans(SEGMENTS, n_init=10, random_state=SEED).fit(prepared.X).labels_
     people = [[*row, f"S{c + 1}"] for row, c in zip(people, segments, strict=True)]
     _write(target, ["id", *KEPT, "segment"], people)

@@ -123,7 +123,7 @@ def test_bars_start_at_everyone_and_end_at_the_cluster(page):
         for k, bars in data["portraits"].items():
             members = page.X[each.labels == k]
             for j, value, start, end in bars:
-                _, level, lowest, spread = page.attributes[j]
+                _, level, lowest, spread, _ = page.attributes[j]
                 mean, usual = members[:, j].mean(), page.X[:, j].mean()
                 if level:
                     expected = 100 * mean / spread

@@ -18,12 +18,14 @@ from hypothesis import given, strategies as st
 
 from rawlsian import UnitDistanceEncoder
 from rawlsian._tables.column import MISSING_TEXTS, Column
-from rawlsian._tables.columns import Roles, Unused, Used, as_category, look_at, sort_out
+from rawlsian._tables.columns import Roles, Unused, look_at, sort_out
 from rawlsian._tables.errors import TableError, WrongUseError
 from rawlsian._tables.model import Model, load_model
 from rawlsian._tables.predict import identifier_of, predict
 from rawlsian._tables.prepare import clusters_of, prepare
 from rawlsian._tables.read import read_table
+from rawlsian._tables.specs import ColumnSpecs, MissingPolicy
+from rawlsian._tables.values import Used, as_category
 
 PEOPLE = "age,job,sex\n20,cook,f\n30,cook,m\n40,smith,f\n50,smith,m\n"
 
@@ -46,6 +48,10 @@ def column_of(texts, name="column"):
     return Column(
         name, pa.array(levels, pa.string()), np.array(codes, np.int32), "text"
     )
+
+
+def when_missing(policy):
+    return Roles(("sex",), specs=ColumnSpecs(missing=MissingPolicy(policy)))
 
 
 # --- Reading -----------------------------------------------------------------------
@@ -77,12 +83,12 @@ def test_a_zip_of_one_table_is_read(tmp_path):
     assert table_of(tmp_path, packed.getvalue(), "people.zip").n_rows == 4
 
 
-def test_a_workbook_is_refused_by_its_name(tmp_path):
+def test_an_archive_that_is_no_workbook_is_refused(tmp_path):
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("xl/workbook.xml", "")
 
-    with pytest.raises(TableError, match="Excel workbook; save the sheet as CSV"):
+    with pytest.raises(TableError, match="is not a whole Excel workbook"):
         table_of(tmp_path, packed.getvalue(), "people.xlsx")
 
 
@@ -149,6 +155,7 @@ def test_texts_come_back_as_python_reads_them(rows):
     import tempfile
     from pathlib import Path
 
+    rows = [*rows, ["x", "y"]]  # as empty rows at the end are dropped
     lines = io.StringIO()
     csv.writer(lines, quoting=csv.QUOTE_ALL).writerows([["a", "b"], *rows])
     with tempfile.TemporaryDirectory() as folder:
@@ -393,13 +400,8 @@ def test_text_that_the_user_calls_numbers_is_refused_with_the_row():
 
 
 def test_a_text_among_what_the_user_calls_numbers_is_refused_with_the_row():
-    with pytest.raises(TableError, match=r"'a' must hold numbers, but '[?]' in row 3"):
+    with pytest.raises(TableError, match=r"'a' has mostly numbers, but '[?]' in row 3"):
         look_at(column_of(["1", "2", "?"], "a"), "number")
-
-
-def test_numbers_with_commas_are_refused():
-    with pytest.raises(TableError, match="numbers with a comma, such as '1,5'"):
-        look_at(column_of(["1,5", "2,5", "1,5"], "height"))
 
 
 def test_infinity_is_refused_with_the_row():
@@ -430,7 +432,7 @@ def test_sensitive_columns_are_used_only_if_asked_for(tmp_path):
 
 
 def test_a_table_is_encoded_as_the_encoder_does(tmp_path):
-    prepared = prepare(table_of(tmp_path, PEOPLE), Roles(("sex",)), "error")
+    prepared = prepare(table_of(tmp_path, PEOPLE), Roles(("sex",)))
 
     rows = [[20, "cook"], [30, "cook"], [40, "smith"], [50, "smith"]]
     encoder = UnitDistanceEncoder()
@@ -445,13 +447,13 @@ def test_missing_values_are_an_error_that_counts_them(tmp_path):
         TableError,
         match=r"3 of 4 rows .* in age \(1\), job \(1\), sex \(1\). Say --mis",
     ):
-        prepare(table, Roles(("sex",)), "error")
+        prepare(table, Roles(("sex",)))
 
 
 def test_rows_with_missing_values_are_left_out_with_their_reason(tmp_path):
     table = table_of(tmp_path, "age,job,sex\n20,,\n30,cook,m\n40,smith,f\n50,cook,m\n")
 
-    prepared = prepare(table, Roles(("sex",)), "drop")
+    prepared = prepare(table, when_missing("drop"))
 
     assert prepared.rows.tolist() == [1, 2, 3]
     assert prepared.left_out.by_reason() == [("missing: job; missing: sex", 1, 1)]
@@ -461,7 +463,7 @@ def test_rows_with_missing_values_are_left_out_with_their_reason(tmp_path):
 def test_missing_values_become_a_level_and_numbers_stand_at_their_median(tmp_path):
     table = table_of(tmp_path, "age,job,sex\n20,,f\n,cook,\n40,smith,f\n50,smith,m\n")
 
-    prepared = prepare(table, Roles(("sex",)), "category")
+    prepared = prepare(table, when_missing("category"))
 
     assert [(a.name, a.level) for a in prepared.attributes] == [
         ("age", None), ("age is missing", "no"), ("age is missing", "yes"),
@@ -481,7 +483,7 @@ def test_a_text_that_says_missing_is_not_mixed_up_with_missing_values(tmp_path):
     ):
         table = table_of(tmp_path, content)
         with pytest.raises(TableError, match=r"the text '.missing.'"):
-            prepare(table, Roles(("sex",)), "category")
+            prepare(table, when_missing("category"))
 
 
 def test_numbers_of_sensitive_columns_are_refused_where_they_are_many(tmp_path):
@@ -489,13 +491,13 @@ def test_numbers_of_sensitive_columns_are_refused_where_they_are_many(tmp_path):
     table = table_of(tmp_path, f"age,x\n{rows}\n")
 
     with pytest.raises(TableError, match="30 different numbers, too many for groups"):
-        prepare(table, Roles(("age",)), "error")
+        prepare(table, Roles(("age",)))
 
 
 def test_several_sensitive_columns_make_their_intersections(tmp_path):
     content = "age,sex,race\n1,f,a\n2,m,a\n3,f,b\n5,m,b\n"
 
-    prepared = prepare(table_of(tmp_path, content), Roles(("sex", "race")), "error")
+    prepared = prepare(table_of(tmp_path, content), Roles(("sex", "race")))
 
     assert prepared.group_names == ["f, a", "f, b", "m, a", "m, b"]
     assert prepared.groups.tolist() == [0, 2, 1, 3]
@@ -504,7 +506,7 @@ def test_several_sensitive_columns_make_their_intersections(tmp_path):
 def test_names_of_intersections_cannot_be_mixed_up(tmp_path):
     content = 'age,p,q\n1,"a, b",c\n2,a,"b, c"\n'
 
-    prepared = prepare(table_of(tmp_path, content), Roles(("p", "q")), "error")
+    prepared = prepare(table_of(tmp_path, content), Roles(("p", "q")))
 
     assert prepared.group_names == ['a, "b, c"', '"a, b", c']
 
@@ -513,28 +515,28 @@ def test_numbers_too_far_apart_to_be_scaled_are_refused(tmp_path):
     table = table_of(tmp_path, "x,sex\n1e308,f\n-1e308,m\n0,f\n")
 
     with pytest.raises(TableError, match="'x' lie too far apart"):
-        prepare(table, Roles(("sex",)), "error")
+        prepare(table, Roles(("sex",)))
 
 
 def test_rows_that_are_all_alike_once_others_are_left_out_are_refused(tmp_path):
     table = table_of(tmp_path, "x,y,sex\n1,,f\n2,3,m\n2,3,f\n2,,f\n")
 
     with pytest.raises(TableError, match="all rows are alike"):
-        prepare(table, Roles(("sex",)), "drop")
+        prepare(table, when_missing("drop"))
 
 
 def test_where_every_row_lacks_something_there_is_nothing_to_do(tmp_path):
     table = table_of(tmp_path, "x,y,sex\n1,,f\n,3,m\n2,,f\n")
 
     with pytest.raises(TableError, match="every row has a missing value"):
-        prepare(table, Roles(("sex",)), "drop")
+        prepare(table, when_missing("drop"))
 
 
 def test_too_large_an_encoding_is_refused_before_it_is_made(tmp_path, monkeypatch):
     monkeypatch.setattr("rawlsian._tables.prepare.MOST_BYTES", 10)
 
     with pytest.raises(TableError, match="4 rows and 3 encoded columns need"):
-        prepare(table_of(tmp_path, PEOPLE), Roles(("sex",)), "error")
+        prepare(table_of(tmp_path, PEOPLE), Roles(("sex",)))
 
 
 def test_clusters_are_in_the_order_of_their_numbers():
@@ -551,7 +553,7 @@ def test_clusters_are_in_the_order_of_their_numbers():
 
 @pytest.fixture
 def model(tmp_path):
-    prepared = prepare(table_of(tmp_path, PEOPLE), Roles(("sex",)), "error")
+    prepared = prepare(table_of(tmp_path, PEOPLE), Roles(("sex",)))
     return Model(prepared.features, prepared.X[[0, 3]], ("sex",), 2.0, "rawls")
 
 
@@ -581,7 +583,7 @@ def test_new_rows_get_their_nearest_center(tmp_path, model):
 def test_a_category_that_looks_like_numbers_now_is_still_a_category(tmp_path):
     content = "room,age,sex\n1a,1,f\n2,5,m\n2,3,f\n"
     roles = Roles(("sex",), categorical=("room",))
-    prepared = prepare(table_of(tmp_path, content), roles, "error")
+    prepared = prepare(table_of(tmp_path, content), roles)
     model = Model(prepared.features, prepared.X[:2], ("sex",), 2.0, "R1")
 
     found = predict(model, table_of(tmp_path, "room,age\n2,5\n2,4\n"), "error", "error")

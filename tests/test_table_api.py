@@ -527,14 +527,9 @@ def test_what_is_no_table_is_told(table):
         audit_table(table, **AUDIT)
 
 
-@pytest.mark.parametrize(
-    "table",
-    [
-        pd.DataFrame({"age": [1, "x", None], "sex": ["f", "m", "m"]}),
-        pd.DataFrame([[1, "f"]], columns=["sex", "sex"]),
-    ],
-)
-def test_a_frame_that_is_no_table_is_told(table):
+def test_a_frame_that_is_no_table_is_told():
+    table = pd.DataFrame({"age": [1, "x", None], "sex": ["f", "m", "m"]})
+
     with pytest.raises(TableError, match="cannot be read as a table") as error:
         fit_table(table, **FIT)
 

@@ -40,8 +40,9 @@ class Clustering:
 def problem_of(prepared: Prepared) -> Problem:
     """Return the rows and groups of a prepared table, checked."""
     problem = Problem.from_arrays(
-        prepared.X, prepared.groups, max_distance=prepared.max_distance
-    )
+        prepared.X, prepared.groups, sample_weight=prepared.weights,
+        max_distance=prepared.max_distance,
+    )  # fmt: skip
     return replace(problem, group_names=np.array(prepared.group_names, object))
 
 
@@ -86,7 +87,8 @@ def plain(problem: Problem, n_clusters: int, seed: int) -> Clustering:
     with warnings.catch_warnings():
         # Reported below, in our words.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        labels = kmeans(n_clusters, seed).fit(problem.X).labels_
+        fitted = kmeans(n_clusters, seed).fit(problem.X, sample_weight=problem.weights)
+    labels = fitted.labels_
     check_found(n_clusters, len(np.unique(labels)))
     return with_means(problem, labels)
 

@@ -31,11 +31,15 @@ DASK_LOGGER = "distributed"
 
 
 class EncodedRows(NamedTuple):
-    """Encoded rows, their groups and, of an audit, their clusters."""
+    """Encoded rows, their groups and, of an audit, their clusters.
+
+    ``weights`` is None if every row stands for one person.
+    """
 
     X: Any
     groups: Any
     labels: Any
+    weights: Any
 
 
 class Backend(ABC):
@@ -79,16 +83,17 @@ class ThreadBackend(Backend):
         """Write the rows to the scratch file, and map it."""
         shape = sum(lengths), encoding.width
         _check_room(4 * shape[0] * shape[1])
-        groups, labels = [], []
-        for X, some_groups, some_labels in self.run(encode_piece, pieces, encoding):
+        others: list[tuple[NDArray[Any], ...]] = []
+        for X, *columns in self.run(encode_piece, pieces, encoding):
             self._write(X)
-            groups.append(some_groups)
-            labels.append(some_labels)
+            others.append(tuple(columns))
         # Copy on write: compiled code takes it for an ordinary array.
         mapped = np.memmap(self.scratch, np.float32, "c", shape=shape)
+        groups, labels, weights = map(np.concatenate, zip(*others, strict=True))
         return EncodedRows(
-            open_blocks(mapped), np.concatenate(groups), np.concatenate(labels)
-        )
+            open_blocks(mapped), groups, labels,
+            weights if encoding.has_weights else None,
+        )  # fmt: skip
 
     def _write(self, X: NDArray[np.float32]) -> None:
         try:
@@ -133,14 +138,17 @@ class DaskBackend(Backend):
     ) -> EncodedRows:
         """Dask arrays with a chunk a piece."""
         executor = self.executor
-        all_three = executor.keep(encode_piece, [list(pieces)], encoding)
-        X, groups, labels = (
-            executor.keep(itemgetter(j), [all_three]) for j in range(3)
+        encoded = executor.keep(encode_piece, [list(pieces)], encoding)
+        X, groups, labels, weights = (
+            executor.keep(itemgetter(j), [encoded]) for j in range(4)
         )
         return EncodedRows(
             executor.join(X, np.float32, lengths, encoding.width),
             executor.join(groups, np.int32, lengths),
             executor.join(labels, np.int32, lengths),
+            executor.join(weights, np.float64, lengths)
+            if encoding.has_weights
+            else None,
         )
 
     def fetch(self, labels: Any, start: int, stop: int) -> NDArray[np.int32]:

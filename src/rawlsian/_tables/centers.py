@@ -10,10 +10,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rawlsian._tables.column import Column, Table
-from rawlsian._tables.columns import as_numbers
 from rawlsian._tables.errors import TableError
 from rawlsian._tables.model import LARGEST_CENTER
 from rawlsian._tables.read import read_table
+from rawlsian._tables.values import as_numbers
 from rawlsian._tables.write import as_cell, write_table
 from rawlsian.preprocessing.features import Attribute, Feature
 
@@ -63,11 +63,7 @@ def centers_table(
     names = np.arange(len(centers)) if is_counted else list(clusters or ())
     columns: dict[str, Any] = {CLUSTER: pa.array(names)}
     for j, (name, each) in enumerate(zip(_names(attributes), attributes, strict=True)):
-        values = centers[:, j]
-        if each.level is None:
-            columns[name] = pa.array(each.lowest + each.spread * values)
-        else:
-            columns[name] = pa.array(values / each.spread)
+        columns[name] = pa.array(each.in_units(centers[:, j]))
     return pa.table(columns)
 
 
@@ -161,11 +157,7 @@ def _encoded(path: str, attribute: Attribute, column: Column) -> NDArray[np.floa
         raise TableError(f"in the file of centers {path!r} {error}") from error
     if attribute.level is not None:
         _check_shares(path, column.name, values)
-        encoded = values * attribute.spread
-    elif attribute.spread > 0:
-        encoded = (values - attribute.lowest) / attribute.spread
-    else:
-        encoded = np.zeros(len(values))
+    encoded = attribute.encoded(values)
     if not (np.abs(encoded) <= LARGEST_CENTER).all():
         raise TableError(
             f"the file of centers {path!r} has numbers in column {column.name!r} that "

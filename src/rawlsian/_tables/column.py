@@ -38,6 +38,8 @@ class Column(NamedTuple):
         Type in the file; all of a text file is text.
     name_row : callable
         Names the row at a position.
+    n_trimmed : int
+        Rows whose text had blanks around it that others with the same text have not.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Column(NamedTuple):
     codes: NDArray[np.int32]
     stored_as: str
     name_row: Callable[[int], str] = in_table
+    n_trimmed: int = 0
 
     def texts(self) -> NDArray[Any]:
         """The levels as text: whole numbers without a point, others in full."""
@@ -64,11 +67,17 @@ def as_text(value: Any) -> str:
 
 
 class Table(NamedTuple):
-    """A table as it was read: its columns, and a word on how."""
+    """A table as it was read: its columns, and a word on how.
+
+    ``remarks`` are sentences on what is not part of the table; ``cells`` is an Arrow
+    table with all values as they stand in the source, None for a table in parts.
+    """
 
     columns: dict[str, Column]
     n_rows: int
     how: str
+    remarks: tuple[str, ...] = ()
+    cells: Any = None
 
 
 def from_arrow(name: str, values: pa.ChunkedArray, missing: frozenset[str]) -> Column:
@@ -77,8 +86,7 @@ def from_arrow(name: str, values: pa.ChunkedArray, missing: frozenset[str]) -> C
     if pa.types.is_dictionary(values.type) and stored_as != "other":
         values = values.cast(values.type.value_type)
     if stored_as == "text":
-        levels, codes = levels_of(values.cast(pa.string()))
-        return Column(name, *tidy(levels, codes, missing), stored_as)
+        return from_texts(name, values.cast(pa.string()), missing)
     if stored_as == "number":
         levels, codes = levels_of(_without_nan(values))
         is_missing = _are_named_missing(levels, missing - MISSING_TEXTS)
@@ -136,16 +144,23 @@ def levels_of(values: pa.ChunkedArray) -> tuple[Any, NDArray[np.int32]]:
     return encoded.dictionary, codes.astype(np.int32)
 
 
-def tidy(
-    levels: Any, codes: NDArray[np.int32], missing: frozenset[str]
-) -> tuple[Any, NDArray[np.int32]]:
-    """Texts without spaces around them; those that mean missing become -1."""
+def from_texts(name: str, values: pa.ChunkedArray, missing: frozenset[str]) -> Column:
+    """A column of texts without blanks around them; some of them mean missing."""
+    levels, codes = levels_of(values)
     trimmed = pc.utf8_trim_whitespace(levels).dictionary_encode()
     texts = trimmed.dictionary
     is_missing = pc.is_in(texts, pa.array(sorted(missing), texts.type))
+    is_missing = is_missing.to_numpy(zero_copy_only=False)
     places = trimmed.indices.to_numpy(zero_copy_only=False)
+    n_trimmed = 0
+    if len(texts) < len(levels):
+        has_blanks = pc.not_equal(levels, trimmed.cast(levels.type))
+        has_twin = (np.bincount(places, minlength=len(texts)) > 1) & ~is_missing
+        counts = has_blanks.to_numpy(zero_copy_only=False) & has_twin[places]
+        n_trimmed = int(np.append(counts, False)[codes].sum())
     codes = np.append(places, -1)[codes]  # -1 where the code is
-    return _without(texts, codes, is_missing.to_numpy(zero_copy_only=False))
+    texts, codes = _without(texts, codes, is_missing)
+    return Column(name, texts, codes, "text", n_trimmed=n_trimmed)
 
 
 def _without(

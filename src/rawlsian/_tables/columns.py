@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from rawlsian._tables.column import OTHER_VALUES, Column, Table
 from rawlsian._tables.errors import TableError, WrongUseError
-from rawlsian._tables.numbers import (
-    LEADING_ZERO,
-    NOT_FINITE,
-    NUMBER,
-    as_floats,
-    is_number,
-    match,
+from rawlsian._tables.names import check_is_column, listed_columns
+from rawlsian._tables.numbers import NUMBER, as_floats, is_number, match
+from rawlsian._tables.specs import NO_SPECS, ColumnSpecs, GivenSpecs
+from rawlsian._tables.values import (
+    Kind,
+    Used,
+    as_category,
+    as_groups,
+    as_numbers,
+    merging,
 )
+from rawlsian._tables.written import check_points, find_reading
+from rawlsian.preprocessing.reading import AS_IT_IS, Reading
 
 # More different texts than this are no categories unless the user says so.
 MOST_LEVELS = 100
@@ -28,8 +32,6 @@ MOST_LEVELS = 100
 NEARLY_ALL = 0.9
 # Texts of so many words are sentences; of so many letters, too.
 MANY_WORDS, MANY_LETTERS = 4, 40
-# A column with at least this fraction of numbers is meant to be one of numbers.
-MOSTLY = 0.5
 # Different whole numbers that are all as large as this are telephone numbers or so.
 MANY_DIGITS = 10**7
 # Rows that are counted from something else than 0 or 1 must be so many.
@@ -49,8 +51,6 @@ DATE = re.compile(
     r"|\d{1,2}[ -][A-Za-z]{3,9}[ -]\d{2,4}|[A-Za-z]{3,9} \d{1,2},? \d{4}"
 )
 
-Kind = Literal["number", "category"]
-
 
 class Unused(NamedTuple):
     """A column that is not used, and why."""
@@ -58,26 +58,6 @@ class Unused(NamedTuple):
     name: str
     reason: str
     is_identifier: bool = False
-
-
-class Used(NamedTuple):
-    """A column that is used: levels are floats, or texts of categories."""
-
-    name: str
-    kind: Kind
-    levels: NDArray[Any]
-    codes: NDArray[np.int32]
-
-    @property
-    def is_missing(self) -> NDArray[np.bool_]:
-        """Which rows have no value."""
-        missing: NDArray[np.bool_] = self.codes < 0
-        return missing
-
-    @property
-    def numbers(self) -> NDArray[np.float64]:
-        """The numbers of a column of numbers, row by row."""
-        return np.append(self.levels, np.nan)[self.codes]
 
 
 @dataclass(frozen=True)
@@ -92,13 +72,19 @@ class Roles:
         The column of clusters: those of an audit, or those to begin from.
     identifier : str or None
         The column that names the rows.
-    drop, categorical, numeric : tuple of str
-        Columns to leave out, and columns to take as categories or as numbers, however
-        they look.
+    columns, drop, categorical, numeric : tuple of str
+        Columns to use (none: all), columns to leave out, and columns to take as
+        categories or as numbers, however they look.
     use_sensitive : bool
         True to use the sensitive columns, too.
     labels_option : str
         The option that names the column of clusters.
+    weight : str or None
+        The column that says how many people a row stands for.
+    specs : ColumnSpecs
+        How single columns are read.
+    known_groups : dict of str to Reading
+        How a model reads sensitive columns.
     """
 
     sensitive: tuple[str, ...]
@@ -109,6 +95,22 @@ class Roles:
     numeric: tuple[str, ...] = ()
     use_sensitive: bool = False
     labels_option: str = "--labels"
+    columns: tuple[str, ...] = ()
+    weight: str | None = None
+    specs: ColumnSpecs = NO_SPECS
+    known_groups: Mapping[str, Reading] = field(default_factory=dict)
+
+    def of_table(self, columns: Collection[str], given: GivenSpecs) -> Roles:
+        """Return the roles by the names of a table's columns."""
+        return replace(
+            self,
+            sensitive=listed_columns(self.sensitive, columns, "--sensitive"),
+            columns=listed_columns(self.columns, columns, "--columns"),
+            drop=listed_columns(self.drop, columns, "--drop"),
+            categorical=listed_columns(self.categorical, columns, "--categorical"),
+            numeric=listed_columns(self.numeric, columns, "--numeric"),
+            specs=given.of_table(columns),
+        )
 
     def said_of(self, name: str) -> Kind | None:
         """Return the kind that the user gives a column, or None."""
@@ -119,14 +121,42 @@ class Roles:
 
 def check_roles(table: Table, roles: Roles) -> None:
     """Refuse names that are not in the table, or that are given two roles."""
-    one_role = {
-        "--sensitive": roles.sensitive,
-        roles.labels_option: () if roles.labels is None else (roles.labels,),
-        "--id": () if roles.identifier is None else (roles.identifier,),
-        "--drop": roles.drop,
+    one = {
+        roles.labels_option: roles.labels,
+        "--id": roles.identifier,
+        "--weight": roles.weight,
     }
+    _refuse_two(
+        table,
+        {
+            "--sensitive": roles.sensitive,
+            **{option: () if name is None else (name,) for option, name in one.items()},
+            "--drop": roles.drop,
+        },
+    )
+    others = {option: (name,) for option, name in one.items() if name is not None}
+    _refuse_two(table, {**others, "--drop": roles.drop, "--columns": roles.columns})
+    ordered = tuple(roles.specs.order)
+    for kinds in (
+        {"--categorical": roles.categorical, "--numeric": roles.numeric},
+        {"--ordinal": ordered, "--categorical": roles.categorical},
+        {"--ordinal": ordered, "--numeric": roles.numeric},
+    ):
+        _refuse_two(table, kinds)
+    for name in roles.specs.edges:
+        if name not in roles.sensitive:
+            raise WrongUseError(
+                f"--bins names {name!r}, which is not a sensitive column; bins make "
+                "groups, so name it by --sensitive, or leave it out."
+            )
+    if roles.identifier:
+        find_identifier(table, roles.identifier)
+
+
+def _refuse_two(table: Table, given: dict[str, tuple[str, ...]]) -> None:
+    """Raise if two of these options name one column."""
     taken: dict[str, str] = {}
-    for option, names in one_role.items():
+    for option, names in given.items():
         for name in dict.fromkeys(names):
             find(table, name, option)
             if name in taken:
@@ -135,17 +165,6 @@ def check_roles(table: Table, roles: Roles) -> None:
                     "choose one."
                 )
             taken[name] = option
-    for name in roles.categorical:
-        find(table, name, "--categorical")
-    for name in roles.numeric:
-        find(table, name, "--numeric")
-        if name in roles.categorical:
-            raise WrongUseError(
-                f"column {name!r} is given by both --categorical and --numeric; choose "
-                "one."
-            )
-    if roles.identifier:
-        find_identifier(table, roles.identifier)
 
 
 def find_identifier(table: Table, name: str) -> Column:
@@ -161,13 +180,7 @@ def find_identifier(table: Table, name: str) -> Column:
 
 def find(table: Table, name: str, option: str) -> Column:
     """The column of that name."""
-    if name not in table.columns:
-        names = list(table.columns)
-        shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
-        raise WrongUseError(
-            f"{option} names {name!r}, which is not a column of the table; its columns "
-            f"are {shown}."
-        )
+    check_is_column(name, table.columns, option)
     return table.columns[name]
 
 
@@ -180,7 +193,7 @@ def sort_out(table: Table, roles: Roles) -> tuple[list[Used], list[Unused]]:
         verdict = (
             Unused(column.name, reason)
             if reason is not None
-            else look_at(column, roles.said_of(column.name))
+            else look_at(column, roles.said_of(column.name), roles.specs)
         )
         if isinstance(verdict, Used):
             used.append(verdict)
@@ -188,7 +201,47 @@ def sort_out(table: Table, roles: Roles) -> tuple[list[Used], list[Unused]]:
             unused.append(verdict)
     if not used:
         raise nothing_to_use(unused)
+    _check_specs(roles, used, unused)
+    open_points(table, used, roles.specs)
     return used, unused
+
+
+def open_points(table: Table, used: Sequence[Used], specs: ColumnSpecs) -> list[str]:
+    """Return columns whose points may separate thousands, where that is harmless."""
+    has_commas = any(each.reading.decimal == "," for each in used)
+    return [
+        each.name
+        for each in used
+        if each.kind == "number" and each.reading.is_plain_number
+        and not each.reading.order and specs.decimal_of(each.name) is None
+        and check_points(table.columns[each.name], has_commas)
+    ]  # fmt: skip
+
+
+def _check_specs(roles: Roles, used: Sequence[Used], unused: Sequence[Unused]) -> None:
+    """Refuse options for columns that they cannot concern."""
+    specs = roles.specs
+    numbers = {each.name for each in used if each.kind == "number"}
+    categories = {each.name for each in used if each.kind == "category"}
+    others = {roles.labels, roles.weight, *roles.sensitive}
+    given: dict[str, tuple[Iterable[str], set[str | None]]] = {
+        "--scale": (specs.scale, {*numbers}),
+        "--ordinal": (specs.order, {*numbers}),
+        "--decimal": (specs.decimal, {*numbers, roles.weight, *specs.edges}),
+        "--fold": (specs.folded, {*categories, *roles.sensitive, *specs.order}),
+        "--missing": (specs.missing.columns, {*numbers, *categories, *others}),
+    }
+    reasons = {each.name: f"left out: {each.reason}" for each in unused}
+    reasons |= dict.fromkeys(numbers, "a number") | dict.fromkeys(
+        categories, "a category"
+    )
+    for option, (names, concerned) in given.items():
+        for name in names:
+            if name not in concerned:
+                raise WrongUseError(
+                    f"{option} names {name!r}, which it does not concern "
+                    f"({reasons[name]}); do not name it there."
+                )
 
 
 def nothing_to_use(unused: Sequence[Unused]) -> TableError:
@@ -204,12 +257,18 @@ def _role_reason(name: str, roles: Roles) -> str | None:
         return "the clusters"
     if name == roles.identifier:
         return "the identifier"
+    if name == roles.weight:
+        return "the weights"
     if name in roles.sensitive and not roles.use_sensitive:
         return "sensitive; --use-sensitive uses it, too"
+    if roles.columns and name not in (*roles.columns, *roles.sensitive):
+        return "not among --columns"
     return None
 
 
-def look_at(column: Column, said: Kind | None = None) -> Used | Unused:
+def look_at(
+    column: Column, said: Kind | None = None, specs: ColumnSpecs = NO_SPECS
+) -> Used | Unused:
     """A column as numbers or categories, or the reason why it is neither.
 
     The kind that the user gives it counts for more than how it looks.
@@ -219,64 +278,54 @@ def look_at(column: Column, said: Kind | None = None) -> Used | Unused:
         is_other = column.stored_as == "other"
         reason = OTHER_VALUES if is_other else "empty"
         return Unused(name, reason)
+    if name in specs.order:
+        return as_numbers(column, _ordered(column, specs))
     if said == "category":
-        return as_category(column)
+        return as_category(column, category_reading(column, specs))
     if said == "number":
-        _refuse_text(column)
-        return as_numbers(column)
+        return as_numbers(column, _number_reading(column, specs, "--numeric"))
     if n_levels == 1 and column.codes.min() >= 0:
         value = repr(column.texts()[0])
         return Unused(name, f"has the same value in all rows, {value:.40}")
     if column.stored_as == "date" or _are_dates(column):
         return Unused(name, "dates; turn them into numbers, such as days, to use them")
-    if column.stored_as == "number" or _holds_numbers(column):
+    reading = find_reading(column, specs.decimal_of(name))
+    if reading is not None:
         if is_numbered(column):
             reason = "an identifier: a different whole number in each row"
             return Unused(name, reason, is_identifier=True)
-        return as_numbers(column, f", or --drop {name!r}")
-    _refuse_mixed(column)
+        reading = reading._replace(scale=specs.scale_of(name))
+        return as_numbers(column, reading, f", or --drop {name!r}")
     _refuse_commas(column)
-    return too_varied(column) or as_category(column)
+    return too_varied(column) or as_category(column, category_reading(column, specs))
 
 
-def as_category(column: Column) -> Used:
-    """The column's values as text."""
-    return Used(column.name, "category", column.texts(), column.codes)
+def category_reading(column: Column, specs: ColumnSpecs) -> Reading:
+    """Return how a column of categories is read."""
+    return merging(column) if column.name in specs.folded else AS_IT_IS
 
 
-def as_numbers(column: Column, or_else: str = "") -> Used:
-    """The column's values as finite numbers, or an error that names what is not one.
-
-    ``or_else`` ends the sentence: another way out than to correct the table.
-    """
-    if column.stored_as == "number":
-        numbers = column.levels.cast(pa.float64(), safe=False).to_numpy()
-    elif column.stored_as != "text":
-        raise TableError(
-            f"column {column.name!r} must hold numbers, not dates, lists or bytes."
-        )
-    else:
-        is_good = match(column.levels, f"{NUMBER}|{NOT_FINITE}")
-        if not is_good.all():
-            raise _mixed(column, is_good, "must hold numbers", or_else)
-        numbers = as_floats(column.levels)
-    if not np.isfinite(numbers).all():
-        place = int(np.flatnonzero(~np.isfinite(numbers))[0])
-        value = column.levels[place].as_py()
-        raise TableError(
-            f"column {column.name!r} holds infinity or a number too large ({value}) in "
-            f"{column.first_row(place)}; replace it, or say --na {str(value)!r} if "
-            f"it means missing{or_else}."
-        )
-    return Used(column.name, "number", numbers, column.codes)
+def _ordered(column: Column, specs: ColumnSpecs) -> Reading:
+    """Return how a column of ordered categories is read."""
+    reading = category_reading(column, specs)._replace(order=specs.order[column.name])
+    return reading._replace(scale=specs.scale_of(column.name))
 
 
-def _holds_numbers(column: Column) -> bool:
-    """Return True if all texts are numbers; with leading zeros they are codes."""
-    is_finite = match(column.levels, NUMBER)
-    if not is_finite.any() or match(column.levels, LEADING_ZERO).any():
-        return False
-    return bool((is_finite | match(column.levels, NOT_FINITE)).all())
+def _number_reading(column: Column, specs: ColumnSpecs, option: str) -> Reading:
+    """Return how a column is read that an option says to hold numbers."""
+    found = find_reading(column, specs.decimal_of(column.name))
+    if found is None and column.stored_as == "text":
+        is_good = match(column.levels, NUMBER)
+        if is_good.all():  # with leading zeros
+            found = AS_IT_IS
+        else:
+            place = int(np.argmin(is_good))
+            raise TableError(
+                f"{option} names {column.name!r}, but {column.first_row(place)} has "
+                f"{column.levels[place].as_py()!r:.60}, which is not a number; leave "
+                f"{option} out, or correct the table."
+            )
+    return (found or AS_IT_IS)._replace(scale=specs.scale_of(column.name))
 
 
 def is_numbered(column: Column) -> bool:
@@ -287,7 +336,7 @@ def is_numbered(column: Column) -> bool:
         return False
     if column.stored_as == "number":
         numbers = column.levels.cast(pa.float64(), safe=False).to_numpy()
-    elif _holds_numbers(column):
+    elif column.stored_as == "text" and match(column.levels, NUMBER).all():
         numbers = as_floats(column.levels)
     else:
         return False
@@ -317,47 +366,6 @@ def _are_dates(column: Column) -> bool:
     return sum(are_dates) >= NEARLY_ALL * len(are_dates)
 
 
-def _refuse_text(column: Column) -> None:
-    """Raise if --numeric names a column that does not have mostly numbers."""
-    if column.stored_as != "text":
-        return
-    is_good = match(column.levels, f"{NUMBER}|{NOT_FINITE}")
-    if not _is_mostly(is_good, column):
-        place = int(np.argmin(is_good))
-        raise TableError(
-            f"--numeric names {column.name!r}, but {column.first_row(place)} has "
-            f"{column.levels[place].as_py()!r:.60}, which is not a number; leave "
-            "--numeric out, or correct the table."
-        )
-
-
-def _refuse_mixed(column: Column) -> None:
-    """Raise if half of the rows or more hold numbers, and others do not."""
-    is_good = match(column.levels, NUMBER)
-    if _is_mostly(is_good, column) and not is_good.all():
-        or_else = f", --categorical {column.name!r} or --drop {column.name!r}"
-        raise _mixed(column, is_good, "has mostly numbers", or_else)
-
-
-def _is_mostly(is_good: NDArray[np.bool_], column: Column) -> bool:
-    """Return True if at least MOSTLY of the rows with a value have a good level."""
-    n_good = np.append(is_good, False)[column.codes].sum()
-    return bool(n_good / (column.codes >= 0).sum() >= MOSTLY)
-
-
-def _mixed(
-    column: Column, is_good: NDArray[np.bool_], has: str, or_else: str
-) -> TableError:
-    """Return the error that names the first level that is not good."""
-    place = int(np.argmin(is_good))
-    text = repr(column.levels[place].as_py())
-    return TableError(
-        f"column {column.name!r} {has}, but {text:.60} in "
-        f"{column.first_row(place)}; correct it, or say --na {text:.60} if it means "
-        f"missing{or_else}."
-    )
-
-
 def _refuse_commas(column: Column) -> None:
     """Raise if the texts are numbers but for their commas."""
     looked_at = _some(column)
@@ -365,8 +373,8 @@ def _refuse_commas(column: Column) -> None:
     if has_comma and all(is_number(text.replace(",", "")) for text in looked_at):
         raise TableError(
             f"column {column.name!r} has numbers with a comma, such as "
-            f"{looked_at[0]!r}; write them with a point for decimals and nothing for "
-            f"thousands, or say --categorical or --drop {column.name!r}."
+            f"{looked_at[0]!r}, that fit no way of writing; correct them, say another "
+            f"--decimal, or --categorical or --drop {column.name!r}."
         )
 
 
@@ -392,22 +400,30 @@ def too_varied(column: Column) -> Unused | None:
     return None
 
 
-def groups_of(table: Table, names: Sequence[str]) -> list[Used]:
+def groups_of(table: Table, roles: Roles) -> list[Used]:
     """The sensitive columns, as categories."""
     columns = []
-    for name in names:
+    for name in roles.sensitive:
         column = find(table, name, "--sensitive")
         if len(column.levels) == 0:
             raise TableError(
                 f"the sensitive column {name!r} has no values that could name groups."
             )
-        is_text = column.stored_as == "text"
-        if column.stored_as == "number" or (
-            is_text and match(column.levels, NUMBER).all()
-        ):
-            check_group_numbers(name, len(column.levels))
-        columns.append(as_category(column))
+        reading = roles.known_groups.get(name) or _group_reading(column, roles.specs)
+        columns.append(as_groups(column, reading))
     return columns
+
+
+def _group_reading(column: Column, specs: ColumnSpecs) -> Reading:
+    """Return how a sensitive column is read."""
+    edges = specs.edges.get(column.name, ())
+    if edges:
+        reading = _number_reading(column, specs, "--bins")
+        return reading._replace(edges=edges, scale="range")
+    is_text = column.stored_as == "text"
+    if column.stored_as == "number" or (is_text and match(column.levels, NUMBER).all()):
+        check_group_numbers(column.name, len(column.levels))
+    return category_reading(column, specs)
 
 
 def check_group_numbers(name: str, n_numbers: int) -> None:
@@ -415,8 +431,32 @@ def check_group_numbers(name: str, n_numbers: int) -> None:
     if n_numbers > MOST_GROUP_NUMBERS:
         raise TableError(
             f"the sensitive column {name!r} has {n_numbers:,} different numbers, too "
-            "many for groups; make groups of them first, such as ages by decade."
+            f"many for groups; make groups of them by bounds, such as --bins "
+            f"{name}=25,40,60 for ages."
         )
+
+
+def weights_of(table: Table, roles: Roles) -> Used | None:
+    """The column of weights, as numbers of 0 and more."""
+    if roles.weight is None:
+        return None
+    column = find(table, roles.weight, "--weight")
+    if len(column.levels) == 0:
+        raise TableError(f"--weight names {roles.weight!r}, which is empty.")
+    reading = _number_reading(column, roles.specs, "--weight")
+    return as_weights(column, reading._replace(scale="range"))
+
+
+def as_weights(column: Column, reading: Reading) -> Used:
+    """The column's values as weights, or an error that names one below 0."""
+    weights = as_numbers(column, reading)
+    if (weights.levels < 0).any():
+        place = int(np.argmax(weights.levels < 0))
+        raise TableError(
+            f"--weight names {column.name!r}, which holds {weights.levels[place]:g} in "
+            f"{column.first_row(place)}; a row stands for 0 people or more."
+        )
+    return weights
 
 
 def identifier_among(columns: Iterable[Column]) -> Column | None:

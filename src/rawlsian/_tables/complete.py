@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import NamedTuple
@@ -11,9 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rawlsian._tables.columns import Used
 from rawlsian._tables.errors import TableError
+from rawlsian._tables.specs import MissingPolicy
+from rawlsian._tables.values import Used
 from rawlsian.preprocessing.features import MISSING, Feature
+from rawlsian.preprocessing.reading import Reading
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +48,37 @@ class LeftOut:
         ]
 
 
+class Needed(NamedTuple):
+    """Columns that are used, that make the groups, and that every row must have.
+
+    ``labels`` are the clusters and ``weights`` the weights, if there are any.
+    """
+
+    used: list[Used]
+    sensitive: list[Used]
+    labels: Used | None = None
+    weights: Used | None = None
+
+    @property
+    def always(self) -> list[Used]:
+        """Columns of which a row must have a value, whatever is asked for."""
+        return [each for each in (self.labels, self.weights) if each is not None]
+
+    @property
+    def all(self) -> list[Used]:
+        """All of them."""
+        return [*self.used, *self.sensitive, *self.always]
+
+    def at(self, rows: NDArray[np.int64]) -> Needed:
+        """Return the columns of some rows."""
+        return Needed(
+            [_at(column, rows) for column in self.used],
+            [_at(column, rows) for column in self.sensitive],
+            None if self.labels is None else _at(self.labels, rows),
+            None if self.weights is None else _at(self.weights, rows),
+        )
+
+
 class CompleteRows(NamedTuple):
     """Rows that can be clustered: positions and columns; ``lost`` counts the others.
 
@@ -55,59 +88,46 @@ class CompleteRows(NamedTuple):
 
     rows: NDArray[np.int64]
     left_out: LeftOut
-    used: list[Used]
-    sensitive: list[Used]
-    labels: Used | None
+    columns: Needed
     lost: Counter[tuple[str, ...] | None]
 
 
 def keep_complete(
-    used: Sequence[Used],
-    sensitive: Sequence[Used],
-    labels: Used | None,
-    when_missing: str,
+    columns: Needed,
+    missing: MissingPolicy,
     n_rows: int,
     features: Sequence[Feature] | None = None,
 ) -> CompleteRows:
     """Leave out rows that lack a value, or make a level of that."""
-    needed = needed_columns(used, sensitive, labels, when_missing, features)
-    if when_missing == "category":
-        sensitive = [with_missing(column) for column in sensitive]
+    needed = needed_columns(columns, missing, features)
+    sensitive = [
+        with_missing(column) if missing.of(column.name) == "category" else column
+        for column in columns.sensitive
+    ]
     rows, left_out = complete_rows(
         {f"missing: {column.name}": column.is_missing for column in needed}, n_rows
     )
     return CompleteRows(
         rows,
         left_out,
-        [_at(column, rows) for column in used],
-        [_at(column, rows) for column in sensitive],
-        None if labels is None else _at(labels, rows),
+        columns._replace(sensitive=sensitive).at(rows),
         count_groups([_at(column, left_out.rows) for column in sensitive]),
     )
 
 
 def needed_columns(
-    used: Sequence[Used],
-    sensitive: Sequence[Used],
-    labels: Used | None,
-    when_missing: str,
-    features: Sequence[Feature] | None,
+    columns: Needed, missing: MissingPolicy, features: Sequence[Feature] | None
 ) -> list[Used]:
     """Return the columns of which a row must have a value.
 
     A model decides by itself which of its columns may lack values.
     """
-    is_category = when_missing == "category"
+    must = [each for each in columns.used if missing.of(each.name) != "category"]
     if features is not None:
-        pairs = zip(features, used, strict=True)
+        pairs = zip(features, columns.used, strict=True)
         must = [column for feature, column in pairs if not feature.may_be_missing]
-    else:
-        must = [] if is_category else list(used)
-    return [
-        *must,
-        *([] if is_category else sensitive),
-        *([] if labels is None else [labels]),
-    ]
+    groups = [each for each in columns.sensitive if missing.of(each.name) != "category"]
+    return [*must, *groups, *columns.always]
 
 
 def count_groups(columns: Sequence[Used]) -> Counter[tuple[str, ...] | None]:
@@ -133,7 +153,7 @@ def combinations(
     """The combinations of values that occur, sorted, and each row's place in them."""
     combined = np.zeros(len(columns[0].codes), np.int64)
     for column in columns:
-        order = np.argsort(column.levels)  # so that the names come out sorted
+        order = column.order  # so that the names come out sorted
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
         combined = combined * len(order) + rank[column.codes]
@@ -143,6 +163,22 @@ def combinations(
         for row in first
     ]
     return found, codes
+
+
+def group_order(
+    readings: Sequence[Reading],
+) -> Callable[[tuple[str, ...]], tuple[tuple[int, str], ...]]:
+    """Return a key that sorts groups: by their bounds, or by their names."""
+    places = [
+        {name: place for place, name in enumerate(reading.group_names)}
+        for reading in readings
+    ]
+
+    def key(values: tuple[str, ...]) -> tuple[tuple[int, str], ...]:
+        pairs = zip(places, values, strict=True)
+        return tuple((known.get(text, len(known)), text) for known, text in pairs)
+
+    return key
 
 
 def complete_rows(

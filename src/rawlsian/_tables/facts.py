@@ -66,6 +66,7 @@ def group_rows(
     kept: Mapping[Any, int],
     left_out: Mapping[Any, int],
     name: Callable[[tuple[str, ...]], str],
+    order: Callable[[tuple[str, ...]], Any] | None = None,
 ) -> list[GroupRows]:
     """Return rows that are left out by group; nothing if there are none.
 
@@ -73,12 +74,13 @@ def group_rows(
     ----------
     kept, left_out : mapping of sensitive values to int
         Rows of each group; None for rows that are left out and have no group.
-    name : callable
-        Names the group of these values.
+    name, order : callable
+        Names the group of these values, and sorts them; None sorts by the values.
     """
     if not left_out:
         return []
-    values = sorted({*kept, *(each for each in left_out if each is not None)})
+    groups = {*kept, *(each for each in left_out if each is not None)}
+    values = sorted(groups, key=order)
     found = [
         GroupRows(name(each), left_out.get(each, 0),
                   kept.get(each, 0) + left_out.get(each, 0))
@@ -136,8 +138,7 @@ class Facts(NamedTuple):
     def lines(self, verb: str) -> list[str]:
         """Return what is printed; ``verb`` is "Clustered on" or "Compared on"."""
         used = ", ".join(
-            f"{feature.name} ({'number' if feature.levels is None else 'category'})"
-            for feature in self.features
+            f"{feature.name} ({feature.words})" for feature in self.features
         )
         return [
             f"{self.name}: {counted(self.n_rows, 'row')}, "
@@ -154,6 +155,7 @@ class Facts(NamedTuple):
         """Return columns, rows that are left out, and remarks."""
         return {
             "clustered_on": [feature.name for feature in self.features],
+            "read_as": {feature.name: feature.words for feature in self.features},
             "not_clustered_on": {each.name: each.reason for each in self.unused},
             "rows_not_clustered": [
                 {"reason": each.reason, "rows": each.n_rows,

@@ -58,8 +58,9 @@ class EncodedTable:
         blocks = as_blocks(self.rows.X)
         assert blocks is not None  # a backend keeps rows out of core
         return OutOfCoreProblem.of(
-            blocks, self.rows.groups, max_distance=self.encoding.max_distance
-        )
+            blocks, self.rows.groups, sample_weight=self.rows.weights,
+            max_distance=self.encoding.max_distance,
+        )  # fmt: skip
 
     def engine(
         self, callback: Callback | None = None, utility: Utility = "assigned"

@@ -18,7 +18,7 @@ from rawlsian._tables.column import Column, from_arrow
 from rawlsian._tables.complete import LeftOut
 from rawlsian._tables.errors import WrongUseError
 from rawlsian._tables.parts import Part, Parts, Piece
-from rawlsian._tables.survey import ColumnChoice, read_rows
+from rawlsian._tables.plan import ColumnChoice, read_rows
 from rawlsian._tables.write import ENDINGS, labels_table
 
 NOBODY = LeftOut(np.empty(0, np.int64), np.empty(0, np.int64), [])

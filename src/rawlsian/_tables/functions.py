@@ -6,7 +6,7 @@ Nothing here needs pyarrow until a function is called.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rawlsian._tables.audit_result import TableAudit
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rawlsian._tables.model import Model
 
 Names = str | Iterable[str]
+ByColumn = str | Iterable[str] | Mapping[str, Any]
 PathLike = str | os.PathLike[str]
 Progress = Callable[[str, int, int | None], object]
 
@@ -36,16 +37,26 @@ def fit_table(
     pooling: float | str | None = None,
     new_people: bool = True,
     out: PathLike | None = None,
+    append: bool = False,
     report: PathLike | None = None,
     frontier: PathLike | None = None,
     save: PathLike | None = None,
+    columns: Names = (),
     drop: Names = (),
     categorical: Names = (),
     numeric: Names = (),
+    ordinal: ByColumn = (),
+    bins: ByColumn = (),
+    fold: Names = (),
+    scale: ByColumn = (),
+    decimal: ByColumn | None = None,
+    weight: str | None = None,
     use_sensitive: bool = False,
     id: str | None = None,
-    missing: str = "error",
+    missing: ByColumn = "error",
     na: Names = (),
+    sheet: str | None = None,
+    header_row: int | None = None,
     delimiter: str | None = None,
     encoding: str = "utf-8",
     engine: str = "auto",
@@ -62,8 +73,8 @@ def fit_table(
     Parameters
     ----------
     table : path or pandas, polars or pyarrow table
-        CSV, TSV or Parquet, compressed or not; "-" reads standard input. A folder or a
-        pattern names Parquet files, whose rows are never all in memory.
+        CSV, TSV, Parquet or Excel, compressed or not; "-" reads standard input. A
+        folder or a pattern names Parquet files, whose rows are never all in memory.
     sensitive : str or list of str
         Columns that make the groups; several make their intersections.
     clusters : int, str, range or (int, int), default=None
@@ -109,21 +120,50 @@ def fit_table(
         trade-off: .csv, .tsv or .parquet. For a folder or a pattern of Parquet files
         ``out`` is a folder. If centers serve people, ``out`` also writes them, beside
         "labels.csv" to "labels.centers.csv".
+    append : bool, default=False
+        True to write the whole table to ``out``, with the columns ``cluster_before``,
+        ``cluster``, ``moved`` and ``not_clustered`` behind its own.
     report : path, default=None
         File for the page.
     save : path, default=None
         File for the model, JSON.
-    drop, categorical, numeric : str or list of str, default=()
-        Columns to leave out, and to take as categories or numbers however they look.
+    columns, drop : str or list of str, default=()
+        Columns to use, () for all, and columns to leave out. In this and every option
+        that takes columns a text may be a list with commas, such as "age,pay"; a name
+        that has a comma stands in double quotes there, or alone.
+    categorical, numeric : str or list of str, default=()
+        Columns to take as categories or numbers however they look.
+    ordinal : dict, str or list of str, default=()
+        Ordered categories, from the lowest: ``{"risk": ["low", "mid", "high"]}`` or
+        "risk=low,mid,high".
+    bins : dict, str or list of str, default=()
+        Bounds that make groups of a sensitive column of numbers:
+        ``{"age": [25, 35, 50]}`` or "age=25,35,50".
+    fold : str or list of str, default=()
+        Columns in which values that differ only in case, blanks or accents are merged.
+    scale : {"range", "std", "robust", "log"}, dict or list of str, default=()
+        What numbers are divided by: their range (the default), two standard
+        deviations, two robust ones (from the quartiles), or the range of log(1 + x).
+        ``{"pay": "log"}`` or "pay=log" is for some columns.
+    decimal : {".", ","}, dict or list of str, default=None
+        Decimal sign of numbers that are written as text; None looks at each column.
+    weight : str, default=None
+        Column that says how many people each row stands for.
     use_sensitive : bool, default=False
         True to use the sensitive columns, too.
     id : str, default=None
         Column that names the rows; None takes the first that looks like one.
-    missing : {"error", "drop", "category"}, default="error"
+    missing : {"error", "drop", "category"}, dict or list of str, default="error"
         Rows with missing values raise an error, or are left out, or "missing" is
-        treated as a value of its own.
+        treated as a value of its own. ``{"pay": "drop"}`` or "pay=drop" is for some
+        columns; a list such as ``["drop", "pay=category"]`` has both.
     na : str or list of str, default=()
         Texts that mean missing, besides NA and the like.
+    sheet : str, default=None
+        Sheet of an Excel workbook; None takes the first that has cells.
+    header_row : int, default=None
+        Row of the file with the names of the columns, from 1; None finds it, below
+        titles if there are any.
     delimiter, encoding : str, default=None and "utf-8"
         Delimiter and encoding of a text file; None guesses the delimiter.
     engine : {"auto", "memory", "blocks", "dask"}, default="auto"
@@ -184,14 +224,16 @@ def fit_table(
         max_loss=max_loss, min_group=min_group, new_people=new_people, seed=seed,
     )  # fmt: skip
     request = TableRequest.given(
-        table, sensitive, labels=start, labels_option="--start", drop=drop,
-        categorical=categorical, numeric=numeric, use_sensitive=use_sensitive, id=id,
-        missing=missing, na=na, delimiter=delimiter, encoding=encoding, engine=engine,
+        table, sensitive, labels=start, labels_option="--start", columns=columns,
+        drop=drop, categorical=categorical, numeric=numeric, ordinal=ordinal,
+        bins=bins, fold=fold, scale=scale, decimal=decimal, weight=weight,
+        use_sensitive=use_sensitive, id=id, missing=missing, na=na, sheet=sheet,
+        header_row=header_row, delimiter=delimiter, encoding=encoding, engine=engine,
         scheduler=scheduler,
     )  # fmt: skip
     outputs = Outputs(
         as_path(out), as_path(save), as_path(frontier), as_path(report),
-        options.served_by == "center",
+        options.served_by == "center", append,
     )  # fmt: skip
     return run.fit(request, options, outputs, force, progress or _silent)
 
@@ -204,13 +246,22 @@ def audit_table(
     centers: TableFit | Model | PathLike | None = None,
     served_by: str | None = None,
     min_group: int = 30,
+    columns: Names = (),
     drop: Names = (),
     categorical: Names = (),
     numeric: Names = (),
+    ordinal: ByColumn = (),
+    bins: ByColumn = (),
+    fold: Names = (),
+    scale: ByColumn = (),
+    decimal: ByColumn | None = None,
+    weight: str | None = None,
     use_sensitive: bool = False,
     id: str | None = None,
-    missing: str = "error",
+    missing: ByColumn = "error",
     na: Names = (),
+    sheet: str | None = None,
+    header_row: int | None = None,
     delimiter: str | None = None,
     encoding: str = "utf-8",
     engine: str = "auto",
@@ -244,27 +295,10 @@ def audit_table(
         their cluster. "center": the nearest of the clusters' means, or of ``centers``.
     min_group : int, default=30
         Groups with fewer people get no interval and are not named as served worst.
-    drop, categorical, numeric : str or list of str, default=()
-        Columns to leave out, and to take as categories or numbers however they look.
-    use_sensitive : bool, default=False
-        True to use the sensitive columns, too.
-    id : str, default=None
-        Column that names the rows; None takes the first that looks like one.
-    missing : {"error", "drop", "category"}, default="error"
-        Rows with missing values raise an error, or are left out, or "missing" is
-        treated as a value of its own.
-    na : str or list of str, default=()
-        Texts that mean missing, besides NA and the like.
-    delimiter, encoding : str, default=None and "utf-8"
-        Delimiter and encoding of a text file; None guesses the delimiter.
-    engine : {"auto", "memory", "blocks", "dask"}, default="auto"
-        "memory": all rows in memory. "blocks": Parquet files, a part at a time, on
-        this machine. "dask": the same on Dask workers. "auto": memory for one file,
-        blocks for a folder or a pattern.
-        A script that starts workers must call this below
-        ``if __name__ == "__main__":``, as each of them imports the script.
-    scheduler : str, default=None
-        Address of a Dask scheduler; None starts workers on this machine.
+    columns, drop, categorical, numeric, ordinal, bins, fold, scale, decimal, weight, \
+use_sensitive, id, missing, na, sheet, header_row, delimiter, encoding, engine, \
+scheduler
+        How the table is read and where the work is done, as in ``fit_table``.
     report : path, default=None
         File for the page.
     seed : int, default=0
@@ -311,9 +345,12 @@ def audit_table(
 
     options = AuditOptions.given(labels, centers, served_by, min_group, seed)
     request = TableRequest.given(
-        table, sensitive, labels=labels, drop=drop, categorical=categorical,
-        numeric=numeric, use_sensitive=use_sensitive, id=id, missing=missing, na=na,
-        delimiter=delimiter, encoding=encoding, engine=engine, scheduler=scheduler,
+        table, sensitive, labels=labels, columns=columns, drop=drop,
+        categorical=categorical, numeric=numeric, ordinal=ordinal, bins=bins,
+        fold=fold, scale=scale, decimal=decimal, weight=weight,
+        use_sensitive=use_sensitive, id=id, missing=missing, na=na, sheet=sheet,
+        header_row=header_row, delimiter=delimiter, encoding=encoding, engine=engine,
+        scheduler=scheduler,
     )  # fmt: skip
     outputs = Outputs(page=as_path(report))
     return run.audit(request, options, outputs, force, progress or _silent)
@@ -328,6 +365,8 @@ def predict_table(
     missing: str = "error",
     unknown: str = "error",
     na: Names = (),
+    sheet: str | None = None,
+    header_row: int | None = None,
     delimiter: str | None = None,
     encoding: str = "utf-8",
     force: bool = False,
@@ -336,9 +375,12 @@ def predict_table(
     """Give each row of a table the nearest cluster of a model.
 
     This is ``rawlsian predict``. Error messages use the names of the command's
-    options: ``--na`` is the argument ``na``. Rows of the table that the model was
-    fitted on get the cluster of the fit, unless that was made with "kmeans-mean" or
-    ``served_by="members"``, which put people in clusters that are not the nearest.
+    options: ``--na`` is the argument ``na``. How each column is read (how its numbers
+    are written, scales, ordered levels, bounds) is that of the model.
+
+    Rows of the table that the model was fitted on get the cluster of the fit, unless
+    that was made with "kmeans-mean" or ``served_by="members"``, which put people in
+    clusters that are not the nearest.
 
     Parameters
     ----------
@@ -346,7 +388,7 @@ def predict_table(
         File that ``fit_table(..., save=...)`` wrote, or what ``fit_table`` returned,
         or the ``model`` of that.
     table : path or pandas, polars or pyarrow table
-        CSV, TSV or Parquet, compressed or not; "-" reads standard input.
+        CSV, TSV, Parquet or Excel, compressed or not; "-" reads standard input.
     out : path, default=None
         File for each row's cluster: .csv, .tsv or .parquet.
     id : str, default=None
@@ -359,6 +401,8 @@ def predict_table(
         or are taken as equally far from all others.
     na : str or list of str, default=()
         Texts that mean missing, besides NA and the like.
+    sheet, header_row : str and int, default=None
+        Sheet of a workbook, and row with the names of the columns, as in ``fit_table``.
     delimiter, encoding : str, default=None and "utf-8"
         Delimiter and encoding of a text file; None guesses the delimiter.
     force : bool, default=False
@@ -396,7 +440,7 @@ def predict_table(
 
     return run.predict(
         as_model(model.model if isinstance(model, TableFit) else model),
-        TableSource.given(table, delimiter, encoding, na),
+        TableSource.given(table, delimiter, encoding, na, sheet, header_row),
         run.PredictOptions(id, missing, unknown),
         as_path(out), force, progress or _silent,
     )  # fmt: skip

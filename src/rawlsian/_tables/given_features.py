@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from rawlsian._tables.column import Column, Table
-from rawlsian._tables.columns import Unused, Used, as_category, as_numbers
+from rawlsian._tables.columns import Unused
 from rawlsian._tables.errors import TableError
+from rawlsian._tables.values import Used, as_category, as_numbers
 from rawlsian.preprocessing.features import MISSING, Feature
 
 
@@ -25,9 +26,10 @@ def columns_for(
                 "not have."
             )
         if feature.levels is None:
-            found.append(as_numbers(column))
+            found.append(as_numbers(column, feature.reading))
         else:
-            found.append(_spelled_as(feature.levels, as_category(column)))
+            categories = as_category(column, feature.reading)
+            found.append(_spelled_as(feature.levels, categories))
     return found
 
 

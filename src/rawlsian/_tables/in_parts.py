@@ -12,6 +12,8 @@ from rawlsian._tables import fit_parts
 from rawlsian._tables.analysis import Progress, check_rows
 from rawlsian._tables.audit_options import AuditOptions
 from rawlsian._tables.backends import Backend, dask_backend, thread_backend
+from rawlsian._tables.columns import Roles
+from rawlsian._tables.complete import group_order
 from rawlsian._tables.facts import Facts, Passes, Reason, group_rows
 from rawlsian._tables.fit_parts import EncodedTable
 from rawlsian._tables.folder import LabelledPieces
@@ -19,13 +21,12 @@ from rawlsian._tables.memory import FoundAudit, FoundClusters
 from rawlsian._tables.model import Model
 from rawlsian._tables.options import FitOptions
 from rawlsian._tables.parts import Parts, Piece, open_parts
+from rawlsian._tables.plan import ColumnChoice, choose_columns
 from rawlsian._tables.prepare import name_of_group
 from rawlsian._tables.request import TableRequest
 from rawlsian._tables.serving import UTILITY
 from rawlsian._tables.survey import (
-    ColumnChoice,
     Survey,
-    choose_columns,
     encoding_of,
     remarks_of,
     survey,
@@ -78,8 +79,13 @@ class PartsTable(NamedTuple):
                 Reason(reason, each.n_rows, each.first_row, each.path)
                 for reason, each in self.found.left_out.items()
             ],
-            remarks_of(self.found, encoding, self.parts),
-            group_rows(self.found.groups, self.found.lost, name_of_group),
+            remarks_of(self.found, encoding, self.parts, self.choice),
+            group_rows(
+                self.found.groups,
+                self.found.lost,
+                name_of_group,
+                group_order(list(encoding.plan.sensitive.values())),
+            ),
         )
 
     def fit(self, options: FitOptions, progress: Progress) -> FoundClusters:
@@ -90,10 +96,12 @@ class PartsTable(NamedTuple):
         check_rows(n_clusters, n_rows)
         fitted = fit_parts.fit(self.table, n_clusters, options, progress)
         outcome = fitted.outcome
+        plan = encoding.plan
         model = Model(
-            encoding.features, outcome.result.centers, self.request.roles.sensitive,
+            encoding.features, outcome.result.centers, tuple(plan.sensitive),
             encoding.max_distance, options.method or outcome.result.key,
-            self.choice.identifier,
+            self.choice.identifier, None, tuple(plan.sensitive.values()),
+            None if plan.weight is None else plan.weight[0],
         )  # fmt: skip
         labels = LabelledPieces(
             self.parts, self.pieces, self.found.lengths, self.choice, fitted.labels,
@@ -126,19 +134,19 @@ def open_in_parts(
     """Decide columns by the first rows, start the backend, and encode all rows."""
     texts = request.source.missing_texts
     parts = open_parts(files, texts, request.roles.drop)
-    choice = choose_columns(
-        parts, request.roles, request.when_missing, texts, request.features
-    )
+    roles = request.roles_in(parts.first_rows.columns)
+    choice = choose_columns(parts, roles, texts, request.features)
     if request.engine == "dask":
         progress("starting Dask", 0, None)
     is_local = request.engine == "blocks"
     with thread_backend() if is_local else dask_backend(request.scheduler) as backend:
-        yield _encoded(request, parts, choice, backend, progress)
+        yield _encoded(request, parts, roles, choice, backend, progress)
 
 
 def _encoded(
     request: TableRequest,
     parts: Parts,
+    roles: Roles,
     choice: ColumnChoice,
     backend: Backend,
     progress: Progress,
@@ -148,7 +156,7 @@ def _encoded(
     found = survey(
         pieces,
         backend.run(survey_piece, pieces, choice.plan),
-        request.roles.categorical if request.features is None else choice.plan.names,
+        roles.categorical if request.features is None else choice.plan.names,
         lambda done: progress("reading", done, len(pieces)),
     )
     encoding = encoding_of(found, choice, parts.n_rows)

@@ -19,7 +19,7 @@ from rawlsian._tables.analysis import Progress
 from rawlsian._tables.audit_options import AuditOptions
 from rawlsian._tables.choosing_k import Choice, try_range
 from rawlsian._tables.column import Column
-from rawlsian._tables.columns import Used, as_category, find
+from rawlsian._tables.columns import find
 from rawlsian._tables.facts import Facts, Passes, Reason
 from rawlsian._tables.fitting import MemoryFit, fit as fit_people
 from rawlsian._tables.model import Model
@@ -28,7 +28,8 @@ from rawlsian._tables.outcome import Outcome
 from rawlsian._tables.prepare import Prepared, clusters_of, prepare
 from rawlsian._tables.request import TableRequest
 from rawlsian._tables.serving import UTILITY, ServedBy
-from rawlsian._tables.write import MemoryLabels
+from rawlsian._tables.values import Used, as_category
+from rawlsian._tables.write import MemoryLabels, checked_cells
 from rawlsian.metrics.audit import Audit, audit_by_centers, audit_of
 
 
@@ -50,6 +51,10 @@ class MemoryTable:
         Column that names the rows.
     clusters : Used or None
         Column of clusters: those of an audit, or those to begin from.
+    weight : str or None
+        Column of weights.
+    cells : pyarrow.Table or None
+        The table itself, if clusters are to be appended to it.
     """
 
     name: str
@@ -60,23 +65,25 @@ class MemoryTable:
     prepared: Prepared
     identifier: Column | None
     clusters: Used | None
+    weight: str | None = None
+    cells: Any = None
 
     @classmethod
-    def read(cls, request: TableRequest) -> MemoryTable:
-        """Read and prepare a table."""
-        table, roles = request.source.read(), request.roles
+    def read(cls, request: TableRequest, appends: bool = False) -> MemoryTable:
+        """Read and prepare a table; ``appends`` keeps it, to append clusters."""
+        table = request.source.read()
+        roles = request.roles_in(table.columns)
         clusters = None
         if roles.labels is not None:
             clusters = as_category(find(table, roles.labels, roles.labels_option))
-        prepared = prepare(
-            table, roles, request.when_missing, clusters, request.features
-        )
+        prepared = prepare(table, roles, clusters, request.features)
         noticed = (column.name for column in prepared.unused if column.is_identifier)
         found = roles.identifier or next(noticed, None)
         identifier = None if found is None else table.columns[found]
         return cls(
             request.source.name, table.how, table.n_rows, len(table.columns),
-            roles.sensitive, prepared, identifier, clusters,
+            roles.sensitive, prepared, identifier, clusters, roles.weight,
+            checked_cells(table) if appends else None,
         )  # fmt: skip
 
     @cached_property
@@ -116,10 +123,12 @@ class MemoryTable:
             prepared.features, outcome.result.centers, self.sensitive,
             outcome.max_distance, options.method or outcome.result.key,
             None if identifier is None else identifier.name, names,
+            prepared.group_readings, self.weight,
         )  # fmt: skip
         labels = MemoryLabels(
             self.n_rows, identifier, prepared.rows, prepared.left_out,
-            fitted.after.labels.astype(np.int32), names,
+            fitted.after.labels.astype(np.int32), names, self.cells,
+            fitted.before.labels.astype(np.int32),
         )  # fmt: skip
         return FoundClusters(
             outcome, model, labels, choice, None, FitInMemory(self, fitted, choice)

@@ -6,17 +6,22 @@ import json
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rawlsian._support.files import write_text
 from rawlsian._tables.errors import TableError, WrongUseError
+from rawlsian._tables.numbers import CURRENCIES
+from rawlsian._tables.text import listed
 from rawlsian._version import __version__
 from rawlsian.preprocessing.features import Feature
+from rawlsian.preprocessing.reading import AS_IT_IS, PER_CENT, SCALES, Reading, Scale
 
-FORMAT, FORMAT_VERSION = "rawlsian-model", 1
+FORMAT, FORMAT_VERSION = "rawlsian-model", 2
+# Versions that are read: the first had no readings and no weights.
+READABLE_VERSIONS = (1, 2)
 LARGEST_CENTER = 1e100
 
 
@@ -40,6 +45,10 @@ class Model:
         The column that named the rows of that table.
     cluster_names : tuple of str or None
         Names of the clusters, if the fit began from clusters with names.
+    group_readings : tuple of Reading
+        How the sensitive columns are read; () as they are.
+    weight : str or None
+        The column of weights of that table.
     """
 
     features: list[Feature]
@@ -49,6 +58,14 @@ class Model:
     method: str
     identifier: str | None = None
     cluster_names: tuple[str, ...] | None = None
+    group_readings: tuple[Reading, ...] = ()
+    weight: str | None = None
+
+    @property
+    def groups(self) -> dict[str, Reading]:
+        """How each sensitive column is read."""
+        readings = self.group_readings or (AS_IT_IS,) * len(self.sensitive)
+        return dict(zip(self.sensitive, readings, strict=True))
 
     def save(self, path: str) -> None:
         """Write it as JSON, whole or not at all."""
@@ -61,7 +78,12 @@ class Model:
             "identifier": self.identifier,
             "max_distance": self.max_distance,
             "cluster_names": self.cluster_names,
-            "features": [feature._asdict() for feature in self.features],
+            "group_readings": [each._asdict() for each in self.group_readings],
+            "weight": self.weight,
+            "features": [
+                feature._asdict() | {"reading": feature.reading._asdict()}
+                for feature in self.features
+            ],
             "centers": self.centers.tolist(),
         }
         text = json.dumps(content, indent=1, allow_nan=False)
@@ -78,10 +100,11 @@ def load_model(path: str) -> Model:
         content = None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise TableError(f"{path!r} is not a model; rawlsian fit --save writes one.")
-    if content.get("version") != FORMAT_VERSION:
+    if content.get("version") not in READABLE_VERSIONS:
         raise TableError(
             f"{path!r} is a model of version {content.get('version')!r}, but this "
-            f"rawlsian reads version {FORMAT_VERSION}; use the rawlsian that wrote it."
+            f"rawlsian reads versions {listed(list(map(str, READABLE_VERSIONS)))}; use "
+            "the rawlsian that wrote it."
         )
     try:
         return _model(content)
@@ -115,9 +138,14 @@ def _model(content: dict[str, Any]) -> Model:
         clusters = tuple(map(str, _list(given)))
         if len(clusters) != len(centers) or len(set(clusters)) < len(clusters):
             raise ValueError("it does not name each cluster once")
+    readings = tuple(map(_reading, _list(content.get("group_readings", []))))
+    if len(readings) not in (0, len(sensitive)):
+        raise ValueError("it does not say how each sensitive column is read")
+    weight = content.get("weight")
     return Model(
-        features, centers, sensitive, max_distance, method, identifier, clusters
-    )
+        features, centers, sensitive, max_distance, method, identifier, clusters,
+        readings, None if weight is None else str(weight),
+    )  # fmt: skip
 
 
 def _feature(content: dict[str, Any]) -> Feature:
@@ -131,7 +159,36 @@ def _feature(content: dict[str, Any]) -> Feature:
         lowest=_finite(content["lowest"]),
         spread=spread,
         fill=None if fill is None else _finite(fill),
+        reach=_finite(content.get("reach", 1.0)),
+        reading=_reading(content.get("reading", {})),
     )
+
+
+def _reading(content: dict[str, Any]) -> Reading:
+    given = AS_IT_IS._asdict() | content
+    spellings = given["spellings"]
+    reading = Reading(
+        decimal=_one_of(given["decimal"], (".", ",")),
+        thousands=_one_of(given["thousands"], ("", ",", ".", " ", "'")),
+        unit=_one_of(given["unit"], ("", PER_CENT, *CURRENCIES)),
+        scale=cast(Scale, _one_of(given["scale"], tuple(SCALES))),
+        order=tuple(map(str, _list(list(given["order"])))),
+        spellings=None
+        if spellings is None
+        else tuple((str(key), str(text)) for key, text in spellings),
+        edges=tuple(map(_finite, given["edges"])),
+    )
+    if list(reading.edges) != sorted(set(reading.edges)):
+        raise ValueError("bounds of groups are not ascending")
+    if reading.decimal == reading.thousands:
+        raise ValueError("one sign is both decimal and for thousands")
+    return reading
+
+
+def _one_of(value: Any, choices: tuple[str, ...]) -> str:
+    if value not in choices:
+        raise ValueError(f"{value!r:.40} is none of {choices}")
+    return str(value)
 
 
 def _list(value: Any) -> list[Any]:

@@ -1,8 +1,9 @@
-"""Recognise texts that are numbers: one rule for reading, classifying and writing."""
+"""Numbers as people write them: which readings fit a column, and their values."""
 
 from __future__ import annotations
 
 import re
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from rawlsian.preprocessing.reading import AS_IT_IS, PER_CENT, Reading
+
 # Not 1_000 nor full-width digits, which Python would read.
 NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 NOT_FINITE = r"(?i:[+-]?(?:inf|infinity|nan))"
 LEADING_ZERO = r"[+-]?0[0-9]+"
+# Numbers with a point that may also separate thousands.
+POINT_OR_THOUSANDS = r"[+-]?[1-9][0-9]{0,2}\.[0-9]{3}"
+UP_TO_THREE_DIGITS = r"[+-]?(?:0|[1-9][0-9]{0,2})"
+
+CURRENCIES = (
+    "$", "€", "£", "¥", "₹", "₽", "₩", "₺", "zł", "kr", "Fr.", "EUR", "USD", "GBP",
+    "CHF", "JPY", "CNY", "INR", "SEK", "NOK", "DKK", "PLN", "CZK", "HUF", "CAD", "AUD",
+)  # fmt: skip
+# Blanks between thousands: a space, and those of typesetters.
+BLANK = "[ \u00a0\u202f\u2009]"
+SEPARATORS = {"": "", ",": ",", ".": r"\.", " ": BLANK, "'": "['\u2019]"}
+SIGN = "[+\u2212-]?"
 
 
 def is_number(text: str) -> bool:
@@ -28,10 +43,84 @@ def match(texts: Any, pattern: str) -> NDArray[np.bool_]:
     return matches
 
 
-def as_floats(texts: Any) -> NDArray[np.float64]:
+def pattern_of(reading: Reading) -> str:
+    """Return the pattern of finite numbers that are written so."""
+    if reading.is_plain_number:
+        return NUMBER
+    point, between = SEPARATORS[reading.decimal], SEPARATORS[reading.thousands]
+    body = f"[0-9]+(?:{point}[0-9]*)?|{point}[0-9]+"
+    if between:
+        body = f"[1-9][0-9]{{0,2}}(?:{between}[0-9]{{3}})+(?:{point}[0-9]*)?|{body}"
+    unit = f"(?:{re.escape(reading.unit)})?" if reading.unit else ""
+    blanks = f"{BLANK}*"
+    return f"{SIGN}{blanks}{unit}{blanks}{SIGN}(?:{body}){blanks}{unit}"
+
+
+def as_floats(texts: Any, reading: Reading = AS_IT_IS) -> NDArray[np.float64]:
     """Texts of an Arrow array, all of them numbers or not finite, as floats."""
+    if not reading.is_plain_number:
+        if reading.unit:
+            texts = pc.replace_substring(texts, reading.unit, "")
+        texts = pc.replace_substring_regex(texts, BLANK, "")
+        if reading.thousands:
+            between = SEPARATORS[reading.thousands]
+            texts = pc.replace_substring_regex(texts, between, "")
+        texts = pc.replace_substring(texts, reading.decimal, ".")
+        texts = pc.replace_substring(texts, "\u2212", "-")
     unsigned = pc.replace_substring_regex(texts, r"^\+", "")
     floats: NDArray[np.float64] = unsigned.cast(pa.float64()).to_numpy(
         zero_copy_only=False
     )
     return floats
+
+
+def main_unit(texts: Any, codes: NDArray[np.int32]) -> str:
+    """Return the currency or per cent sign that most rows have; "" if none has one."""
+    signs = f"[0-9.,'\u2019+\u2212-]|{BLANK}"
+    beside = pc.replace_substring_regex(texts, signs, "").dictionary_encode()
+    rows = np.bincount(codes[codes >= 0], minlength=len(texts))
+    counts = np.bincount(beside.indices.to_numpy(), rows, len(beside.dictionary))
+    n_rows = dict(zip(beside.dictionary.to_pylist(), counts.tolist(), strict=True))
+    if "Fr" in n_rows:  # whose point was taken away
+        n_rows["Fr."] = n_rows["Fr"]
+    known = [unit for unit in (*CURRENCIES, PER_CENT) if unit in n_rows]
+    return max(known, key=n_rows.__getitem__, default="")
+
+
+def readings_of(texts: Any, unit: str, decimal: str | None) -> list[Reading]:
+    """Return readings of numbers with a separator in them, the plainest first.
+
+    A reading that differs from a plainer one only by signs that do not occur is left
+    out. ``decimal`` is the sign that the user gives, if they do.
+    """
+    occurs = {
+        sign: bool(pc.any(pc.match_substring_regex(texts, pattern)).as_py())
+        for sign, pattern in SEPARATORS.items()
+    }
+    found = [".", *([","] if occurs[","] else [])]
+    points = found if decimal is None else [decimal]
+    return [
+        Reading(point, between, unit)
+        for point, between in product(points, SEPARATORS)
+        if point != between and (occurs[between] or not between)
+    ]
+
+
+def fits(texts: Any, reading: Reading) -> NDArray[np.bool_]:
+    """Return a mask of the texts that are finite numbers in this reading."""
+    found = match(texts, pattern_of(reading))
+    if reading.unit == PER_CENT:  # 0.5 among 12% may be a share
+        found &= match(texts, f".*{PER_CENT}.*|{SIGN}0")
+    return found
+
+
+def is_point_or_thousands(texts: Any) -> tuple[bool, bool]:
+    """Return whether points may separate thousands, and whether it matters.
+
+    It matters if other numbers of the column have no point: the readings then differ
+    in more than the unit.
+    """
+    with_point = match(texts, POINT_OR_THOUSANDS)
+    without = match(texts, UP_TO_THREE_DIGITS)
+    is_open = bool(with_point.any() and (with_point | without).all())
+    return is_open, is_open and bool(without.any())

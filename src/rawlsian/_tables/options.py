@@ -119,6 +119,8 @@ class FitOptions(NamedTuple):
         if self.numbers is not None and len(self.numbers) > 1:
             several = f"--clusters {self.numbers[0]}:{self.numbers[-1]}"
             raise request.refuse(several, "name one number, as --clusters 5")
+        if outputs.appends:
+            raise request.refuse("--append", "leave it out")
         works = "--out, --save and --json work"
         if outputs.page is not None:
             raise request.refuse("--report", works)

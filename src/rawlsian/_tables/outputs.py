@@ -15,7 +15,8 @@ from rawlsian.report.write import require_altair
 class Outputs(NamedTuple):
     """Paths of labels, model, trade-off and page, each None unless asked for.
 
-    ``has_centers`` is True if the centers may be written beside the labels.
+    ``has_centers`` is True if the centers may be written beside the labels,
+    ``appends`` if labels are appended to the table.
     """
 
     labels: str | None = None
@@ -23,6 +24,7 @@ class Outputs(NamedTuple):
     frontier: str | None = None
     page: str | None = None
     has_centers: bool = False
+    appends: bool = False
 
     @property
     def centers(self) -> str | None:

@@ -24,6 +24,7 @@ from rawlsian._tables.column import (
     kind_of,
 )
 from rawlsian._tables.errors import TableError, WrongUseError
+from rawlsian._tables.names import listed_columns
 from rawlsian._tables.read import STANDARD_INPUT
 from rawlsian._tables.text import counted
 
@@ -184,9 +185,10 @@ def open_parts(
     *starts, n_rows = accumulate((len(head) for _, head in some), initial=0)
     rows = _RowsOfParts(starts, [part.path for part, _ in some])
     names = dict.fromkeys(name for part, _ in some for name in part.types)
+    left_out = listed_columns(dropped, names, "--drop")
     columns = {
         name: from_arrow(
-            name, _values(name, some, name in dropped), missing_texts
+            name, _values(name, some, name in left_out), missing_texts
         )._replace(name_row=rows.name)
         for name in names
     }

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from rawlsian._core.nearest import nearest
 from rawlsian._tables.column import Column, Table
 from rawlsian._tables.columns import (
-    Used,
-    as_category,
+    Roles,
     find_identifier,
     identifier_among,
+    weights_of,
 )
 from rawlsian._tables.complete import LeftOut, complete_rows, with_missing
 from rawlsian._tables.errors import TableError
@@ -21,6 +21,7 @@ from rawlsian._tables.given_features import columns_for, unknown_levels
 from rawlsian._tables.model import Model
 from rawlsian._tables.prepare import encode, group_codes
 from rawlsian._tables.text import counted
+from rawlsian._tables.values import Used, as_groups
 
 
 class Placement(NamedTuple):
@@ -33,7 +34,7 @@ class Placement(NamedTuple):
     rows: NDArray[np.int64]
     labels: NDArray[np.int32]
     left_out: LeftOut
-    utilities: list[tuple[str, int, float]] | None
+    utilities: list[tuple[str, float, float]] | None
 
 
 def predict(
@@ -99,20 +100,36 @@ def _utilities(
     table: Table,
     rows: NDArray[np.int64],
     distances: NDArray[np.float64],
-) -> list[tuple[str, int, float]] | None:
+) -> list[tuple[str, float, float]] | None:
     """Return utilities of each group, if the table has the sensitive columns."""
     if not all(name in table.columns for name in model.sensitive):
         return None
-    sensitive = [as_category(table.columns[name]) for name in model.sensitive]
+    sensitive = [
+        as_groups(table.columns[name], how) for name, how in model.groups.items()
+    ]
     names, codes = group_codes(
         [
             with_missing(column._replace(codes=column.codes[rows]))
             for column in sensitive
         ]
     )
-    counts = np.bincount(codes)
-    utilities = model.max_distance - np.bincount(codes, distances) / counts
-    return list(zip(names, counts.tolist(), utilities.tolist(), strict=True))
+    weights = _weights(model, table)[rows]
+    people = np.bincount(codes, weights)
+    costs = np.bincount(codes, weights * distances)
+    with np.errstate(invalid="ignore"):  # a group whose rows stand for nobody
+        utilities = model.max_distance - costs / people
+    sizes = [int(each) if each.is_integer() else each for each in people.tolist()]
+    return list(zip(names, sizes, utilities.tolist(), strict=True))
+
+
+def _weights(model: Model, table: Table) -> NDArray[np.float64]:
+    """Return weights by the column of the fit, if the table has it; 0 where missing."""
+    column = None if model.weight is None else table.columns.get(model.weight)
+    if column is None:
+        return np.ones(table.n_rows)
+    weights = weights_of(table, Roles((), weight=model.weight))
+    assert weights is not None
+    return np.nan_to_num(weights.numbers)
 
 
 def identifier_of(model: Model, table: Table, name: str | None) -> Column | None:

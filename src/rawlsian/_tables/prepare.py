@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,36 +12,48 @@ from rawlsian._tables.column import Table
 from rawlsian._tables.columns import (
     Roles,
     Unused,
-    Used,
     check_roles,
     groups_of,
     sort_out,
+    weights_of,
 )
 from rawlsian._tables.complete import (
     LeftOut,
+    Needed,
     combinations,
     count_groups,
+    group_order,
     keep_complete,
     needed_columns,
     with_missing,
 )
 from rawlsian._tables.errors import TableError
 from rawlsian._tables.facts import GroupRows, group_rows
-from rawlsian._tables.given_features import columns_for, others_than, unknown_levels
+from rawlsian._tables.given_features import columns_for, others_than
+from rawlsian._tables.remarks import (
+    remarks_on_columns,
+    remarks_on_groups,
+    remarks_on_levels,
+    remarks_on_sensitive,
+    remarks_on_values,
+    remarks_on_weights,
+)
+from rawlsian._tables.specs import MissingPolicy
 from rawlsian._tables.text import counted
+from rawlsian._tables.values import Used
 from rawlsian.preprocessing.features import (
     MISSING,
     Attribute,
     Feature,
     Values,
+    deviation_of,
     encode as encode_values,
     learn_range,
 )
+from rawlsian.preprocessing.reading import Reading
 
 MOST_GROUPS = 100
 MOST_CLUSTERS = 10_000
-FEW_PEOPLE = 10
-LABELS_NAME = re.compile(r"(^|[_\W])(cluster|segment|label|kmeans)s?([_\W]|$)", re.I)
 MOST_BYTES = 8 * 2**30
 # Numbers that stand for missing ones.
 FILL, OF_FIT = "the median", "the median of the table of the fit"
@@ -73,6 +83,10 @@ class Prepared:
         Sentences worth knowing.
     left_out_by_group : list of GroupRows
         The other rows by group.
+    weights : ndarray of shape (n_kept,) or None
+        How many people each row stands for; None for one each.
+    group_readings : tuple of Reading
+        How the sensitive columns were read.
     """
 
     X: NDArray[np.float64]
@@ -84,11 +98,13 @@ class Prepared:
     unused: list[Unused]
     remarks: list[str]
     left_out_by_group: list[GroupRows]
+    weights: NDArray[np.float64] | None
+    group_readings: tuple[Reading, ...]
 
     @property
     def max_distance(self) -> float:
         """The largest squared distance that two of these rows can have."""
-        return float(sum(feature.n_varying for feature in self.features))
+        return float(sum(feature.max_distance for feature in self.features))
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:
@@ -99,7 +115,6 @@ class Prepared:
 def prepare(
     table: Table,
     roles: Roles,
-    when_missing: str,
     labels: Used | None = None,
     features: Sequence[Feature] | None = None,
 ) -> Prepared:
@@ -113,27 +128,38 @@ def prepare(
     else:
         used = columns_for(features, table.columns)
         unused = others_than(features, table)
-    sensitive = groups_of(table, roles.sensitive)
-    needed = needed_columns(used, sensitive, labels, "error", features)
-    _refuse_missing(needed, when_missing, table.n_rows)
-    kept = keep_complete(used, sensitive, labels, when_missing, table.n_rows, features)
+    sensitive = groups_of(table, roles)
+    columns = Needed(used, sensitive, labels, weights_of(table, roles))
+    missing = roles.specs.missing
+    _refuse_missing(columns, missing, table.n_rows, features)
+    kept = keep_complete(columns, missing, table.n_rows, features)
     check_any_left(len(kept.rows))
-    group_names, groups = group_codes(kept.sensitive)
-    learnt = [learn(each) for each in kept.used] if features is None else list(features)
+    group_names, groups = group_codes(kept.columns.sensitive)
+    rows = kept.columns.used
+    learnt = [learn(each) for each in rows] if features is None else list(features)
     check_any_varies(learnt)
-    X = encode(learnt, kept.used)
-    n_missing = {each.name: int(each.is_missing.sum()) for each in kept.used}
+    X = encode(learnt, rows)
+    n_missing = {each.name: int(each.is_missing.sum()) for each in rows}
+    weights = None if kept.columns.weights is None else kept.columns.weights.numbers
     remarks = [
+        *table.remarks,
+        *([] if features is not None else remarks_on_values(table, used, roles)),
+        *remarks_on_sensitive(table, sensitive),
+        *remarks_on_weights(
+            roles.weight, len(kept.rows), 0 if weights is None else weights.sum()
+        ),
         *remarks_on_columns(learnt, n_missing, FILL if features is None else OF_FIT),
-        *([] if features is None else remarks_on_levels(features, kept.used)),
+        *([] if features is None else remarks_on_levels(features, rows)),
         *remarks_on_groups(group_names, np.bincount(groups)),
     ]
     by_group = []
     if kept.lost:
-        by_group = group_rows(count_groups(kept.sensitive), kept.lost, name_of_group)
+        order = group_order([each.reading for each in sensitive])
+        counts = count_groups(kept.columns.sensitive)
+        by_group = group_rows(counts, kept.lost, name_of_group, order)
     return Prepared(
         X, learnt, groups, group_names, kept.rows, kept.left_out, unused, remarks,
-        by_group,
+        by_group, weights, tuple(each.reading for each in sensitive),
     )  # fmt: skip
 
 
@@ -148,7 +174,7 @@ def check_any_left(n_rows: int) -> None:
 
 def check_any_varies(features: Sequence[Feature]) -> None:
     """Refuse a table whose rows do not differ."""
-    if not any(feature.n_varying for feature in features):
+    if not any(feature.max_distance for feature in features):
         raise TableError(
             "all rows are alike in the columns that are used "
             f"({', '.join(feature.name for feature in features[:10])}); use "
@@ -179,15 +205,23 @@ def name_of_group(values: tuple[str, ...]) -> str:
     return ", ".join(f'"{text}"' if "," in text else text for text in values)
 
 
-def _refuse_missing(columns: Sequence[Used], when_missing: str, n_rows: int) -> None:
-    counts = {
-        column.name: int(column.is_missing.sum())
-        for column in columns
-        if column.is_missing.any()
-    }
-    if when_missing != "error" or not counts:
+def _refuse_missing(
+    columns: Needed,
+    missing: MissingPolicy,
+    n_rows: int,
+    features: Sequence[Feature] | None,
+) -> None:
+    """Raise if a value is missing where that is an error."""
+    needed = needed_columns(columns, missing, features)
+    lacking = [
+        column
+        for column in needed
+        if missing.of(column.name) == "error" and column.is_missing.any()
+    ]
+    if not lacking:
         return
-    incomplete = int(np.any([column.is_missing for column in columns], axis=0).sum())
+    counts = {column.name: int(column.is_missing.sum()) for column in lacking}
+    incomplete = int(np.any([column.is_missing for column in lacking], axis=0).sum())
     shown = ", ".join(f"{name} ({count:,})" for name, count in counts.items())
     raise missing_values(incomplete, n_rows, shown)
 
@@ -211,7 +245,7 @@ def missing_as_text(column: str) -> TableError:
 
 
 def learn(column: Used) -> Feature:
-    """The range of a column of numbers, or the levels of a category."""
+    """The scale of a column of numbers, or the levels of a category."""
     present = np.unique(column.codes[~column.is_missing])
     if column.kind == "category":
         if MISSING in column.levels:
@@ -219,14 +253,24 @@ def learn(column: Used) -> Feature:
         column = with_missing(column)
         present = np.unique(column.codes)
         levels = tuple(sorted(column.levels[present]))
-        return Feature(column.name, levels)
-    if not len(present):
-        raise TableError(f"column {column.name!r} is empty in the rows that are left.")
-    fill = None
+        return Feature(column.name, levels, reading=column.reading)
+    numbers, fill = column.numbers[~column.is_missing], None
     if column.is_missing.any():
-        fill = float(np.median(column.numbers[~column.is_missing]))
+        fill = float(np.median(numbers)) if len(numbers) else None
     try:
-        return learn_range(column.name, column.levels[present], fill)
+        deviation = deviation_of(column.name, numbers, column.reading.scale)
+    except ValueError as error:
+        raise TableError(str(error)) from error
+    return learn_numbers(column, fill, deviation)
+
+
+def learn_numbers(column: Used, fill: float | None, deviation: float | None) -> Feature:
+    """The scale of a column of numbers, by its lowest and highest or a deviation."""
+    numbers = column.levels[np.unique(column.codes[~column.is_missing])]
+    if not len(numbers):
+        raise TableError(f"column {column.name!r} is empty in the rows that are left.")
+    try:
+        return learn_range(column.name, numbers, fill, column.reading, deviation)
     except ValueError as error:
         raise TableError(str(error)) from error
 
@@ -281,57 +325,3 @@ def natural(text: str) -> tuple[bool, float, str]:
         return False, float(text), text
     except ValueError:
         return True, 0.0, text
-
-
-def remarks_on_columns(
-    features: Sequence[Feature], n_missing: dict[str, int], fill: str
-) -> list[str]:
-    """Return remarks on numbers replaced by a ``fill``, and on older clusters."""
-    remarks = [
-        _on_fill(feature.name, n_missing[feature.name], fill)
-        for feature in features
-        if feature.fill is not None and n_missing[feature.name]
-    ]
-    remarks += [
-        f"{feature.name!r} is used; if it holds older clusters, leave it out "
-        f"with --drop {feature.name!r}."
-        for feature in features
-        if LABELS_NAME.search(feature.name)
-    ]
-    return remarks
-
-
-def _on_fill(name: str, n_missing: int, fill: str) -> str:
-    were, them = ("was", "it") if n_missing == 1 else ("were", "them")
-    return (
-        f"{name!r}: {counted(n_missing, 'missing value')} {were} replaced by {fill}, "
-        f"and an extra column marks {them}, so {name!r} counts twice."
-    )
-
-
-def remarks_on_levels(
-    features: Sequence[Feature], columns: Sequence[Used]
-) -> list[str]:
-    """Return remarks on values of categories that a model has not seen."""
-    return [
-        f"{name!r}: {counted(len(levels), 'value')} that the model has not seen "
-        f"({', '.join(map(repr, levels[:3]))}{', ...' if len(levels) > 3 else ''}) "
-        f"{'is' if len(levels) == 1 else 'are'} taken as equally far from all others."
-        for name, levels in unknown_levels(features, columns).items()
-    ]
-
-
-def remarks_on_groups(names: Sequence[str], counts: NDArray[Any]) -> list[str]:
-    """Return remarks on a single group, and on groups of few people."""
-    remarks = []
-    if len(names) == 1:
-        remarks.append(
-            f"Everyone is in one group, {names[0]!r}: there is nobody to compare with."
-        )
-    small = [name for name, n in zip(names, counts, strict=True) if n < FEW_PEOPLE]
-    if small:
-        remarks.append(
-            f"Fewer than {FEW_PEOPLE} people are in {'; '.join(small[:10])}: figures "
-            "of so small a group say little."
-        )
-    return remarks

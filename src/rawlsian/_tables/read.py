@@ -19,11 +19,12 @@ import pyarrow.parquet
 from rawlsian._tables.column import (
     MISSING_TEXTS,
     Table,
-    check_names,
     check_rows,
     from_arrow,
 )
 from rawlsian._tables.errors import TableError, WrongUseError
+from rawlsian._tables.excel import read_excel
+from rawlsian._tables.header import told_apart
 from rawlsian._tables.read_text import read_text
 
 STANDARD_INPUT = "-"
@@ -35,15 +36,42 @@ def read_table(
     delimiter: str | None = None,
     encoding: str = "utf-8",
     missing_texts: Sequence[str] = (),
+    sheet: str | None = None,
+    header_row: int | None = None,
 ) -> Table:
-    """Read CSV, TSV or Parquet, compressed or not, from a file or standard input."""
-    missing = MISSING_TEXTS.union(missing_texts)
+    """Read text, compressed or not, Parquet or Excel from a file or standard input."""
+    missing, named = MISSING_TEXTS.union(missing_texts), _named(source)
     with _open(source) as stream:
         head = _peek(stream)
-        if head.startswith(b"PAR1"):
+        is_parquet, is_workbook = head.startswith(b"PAR1"), _is_workbook(stream, head)
+        if sheet is not None and not is_workbook:
+            raise WrongUseError(
+                f"--sheet is for Excel workbooks, which {named} is not; leave it out."
+            )
+        if is_parquet:
+            if header_row is not None:
+                raise WrongUseError(
+                    f"--header-row is for text and Excel, but {named} is Parquet, "
+                    "whose columns have names; leave it out."
+                )
             return _read_parquet(stream, source, missing)
+        if is_workbook:
+            return read_excel(stream, named, sheet, header_row, missing)
         content = _decompressed(stream, head, source)
-    return read_text(content, _named(source), delimiter, encoding, missing)
+    return read_text(content, named, delimiter, encoding, missing, header_row)
+
+
+def _is_workbook(stream: IO[bytes], head: bytes) -> bool:
+    """Return True for an archive of the parts of a workbook."""
+    if not head.startswith(b"PK\x03\x04"):
+        return False
+    try:
+        with zipfile.ZipFile(stream) as archive:
+            return any(name.startswith("xl/") for name in archive.namelist())
+    except zipfile.BadZipFile:
+        return False
+    finally:
+        stream.seek(0)
 
 
 def _named(source: str) -> str:
@@ -99,10 +127,10 @@ def _kind_of_frame(frame: Any) -> str:
 
 def read_frame(frame: Any, missing_texts: Sequence[str] = ()) -> Table:
     """Take a pandas, polars or pyarrow table as it would be read from Parquet."""
-    kind = _kind_of_frame(frame)
+    kind, remarks = _kind_of_frame(frame), list[str]()
     try:
         if hasattr(frame, "iloc"):
-            table = _from_pandas(frame)
+            table, remarks = _from_pandas(frame)
         else:
             table = pa.table(getattr(frame, "to_arrow", lambda: frame)())
     except (pa.ArrowException, TypeError, ValueError, AttributeError) as error:
@@ -112,27 +140,33 @@ def read_frame(frame: Any, missing_texts: Sequence[str] = ()) -> Table:
         ) from error
     if not len(table):
         raise TableError("the table has no rows.")
-    return _from_table(table, MISSING_TEXTS.union(missing_texts), kind)
+    return _from_table(table, MISSING_TEXTS.union(missing_texts), kind, remarks)
 
 
-def _from_pandas(frame: Any) -> pa.Table:
-    """A frame without its index; categories that are intervals or periods as text."""
+def _from_pandas(frame: Any) -> tuple[pa.Table, list[str]]:
+    """A frame without its index, and remarks on names that are alike.
+
+    Categories that are intervals or periods become text.
+    """
     frame = frame.copy(deep=False)
+    names, remarks = told_apart(list(map(str, frame.columns)))
+    if remarks:
+        frame.columns = names
     for place, kind in enumerate(frame.dtypes):
         categories = getattr(kind, "categories", None)
         if str(getattr(categories, "dtype", "")).startswith(("interval", "period")):
             renamed = frame.iloc[:, place].cat.rename_categories(str)
             frame.isetitem(place, renamed)
-    return pa.Table.from_pandas(frame, preserve_index=False)
+    return pa.Table.from_pandas(frame, preserve_index=False), remarks
 
 
-def _from_table(table: Any, missing: frozenset[str], how: str) -> Table:
-    check_names(table.column_names)
-    columns = {
-        name: from_arrow(name, table.column(name), missing)
-        for name in table.column_names
-    }
-    return Table(columns, table.num_rows, how)
+def _from_table(
+    table: Any, missing: frozenset[str], how: str, remarks: Sequence[str] = ()
+) -> Table:
+    names, alike = told_apart(table.column_names)
+    table = table.rename_columns(names)
+    columns = {name: from_arrow(name, table.column(name), missing) for name in names}
+    return Table(columns, table.num_rows, how, (*remarks, *alike), table)
 
 
 def _decompressed(stream: IO[bytes], head: bytes, source: str) -> bytes:
@@ -164,10 +198,6 @@ def _unzipped(stream: IO[bytes], source: str) -> IO[bytes]:
         for name in archive.namelist()
         if not name.startswith("__MACOSX/") and not name.endswith("/")
     ]
-    if any(name.startswith("xl/") for name in names):
-        raise TableError(
-            f"{_named(source)} is an Excel workbook; save the sheet as CSV first."
-        )
     if len(names) != 1:
         raise TableError(
             f"{_named(source)} is a zip archive of {len(names)} files; give one table."

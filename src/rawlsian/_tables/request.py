@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from operator import index
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ from rawlsian._tables.column import MISSING_TEXTS, Table
 from rawlsian._tables.columns import Roles
 from rawlsian._tables.errors import WrongUseError
 from rawlsian._tables.model import Model
+from rawlsian._tables.names import as_names
 from rawlsian._tables.parts import find_parts, is_in_parts
 from rawlsian._tables.read import (
     STANDARD_INPUT,
@@ -22,10 +24,11 @@ from rawlsian._tables.read import (
     read_frame,
     read_table,
 )
+from rawlsian._tables.specs import GivenSpecs
 from rawlsian.preprocessing.features import Feature
+from rawlsian.preprocessing.reading import AS_IT_IS
 
 ENGINES = ("auto", "memory", "blocks", "dask")
-MISSING = ("error", "drop", "category")
 # Of pyarrow, of polars, of pandas.
 FRAME_MARKS = ("__arrow_c_stream__", "to_arrow", "iloc")
 
@@ -38,16 +41,26 @@ class TableSource(NamedTuple):
     delimiter: str | None
     encoding: str
     na: tuple[str, ...]
+    sheet: str | None = None
+    header_row: int | None = None
 
     @classmethod
     def given(
-        cls, table: Any, delimiter: str | None, encoding: str, na: str | Iterable[str]
+        cls,
+        table: Any,
+        delimiter: str | None,
+        encoding: str,
+        na: str | Iterable[str],
+        sheet: str | None = None,
+        header_row: int | None = None,
     ) -> TableSource:
         """Take a path, or a pandas, polars or pyarrow table."""
+        _check_header_row(header_row)
         if isinstance(table, (str, os.PathLike)):
             return cls(
-                os.fspath(table), None, delimiter, encoding, as_names(na, "--na")
-            )
+                os.fspath(table), None, delimiter, encoding, as_names(na, "--na"),
+                sheet, header_row,
+            )  # fmt: skip
         check_frame(table)
         if not _is_frame(table):
             kind = type(table).__name__
@@ -56,9 +69,23 @@ class TableSource(NamedTuple):
                 f"table, got {kind}"
                 f"{'; call .collect() first' if kind == 'LazyFrame' else ''}."
             )
-        if delimiter is not None or encoding != "utf-8":
-            raise _text_only("a table in memory")
-        return cls(None, table, None, encoding, as_names(na, "--na"))
+        found = cls(
+            None, table, delimiter, encoding, as_names(na, "--na"), sheet, header_row
+        )
+        found.refuse_text_options("a table in memory")
+        return found
+
+    def refuse_text_options(self, table: str) -> None:
+        """Raise if options are given that do not go with such a table."""
+        if self.delimiter is not None or self.encoding != "utf-8":
+            raise WrongUseError(
+                f"--delimiter and --encoding are for text files, not for {table}."
+            )
+        if self.sheet is not None or self.header_row is not None:
+            raise WrongUseError(
+                f"--sheet and --header-row are for files of text or Excel, not for "
+                f"{table}."
+            )
 
     @property
     def name(self) -> str:
@@ -101,8 +128,7 @@ class TableSource(NamedTuple):
             return []
         if engine == "memory":
             return [self.path]
-        if self.delimiter is not None or self.encoding != "utf-8":
-            raise _text_only("a table in parts, which is Parquet")
+        self.refuse_text_options("a table in parts, which is Parquet")
         return find_parts(self.path)
 
     def read(self) -> Table:
@@ -114,21 +140,24 @@ class TableSource(NamedTuple):
             delimiter="\t" if self.delimiter in ("\\t", "tab") else self.delimiter,
             encoding=self.encoding,
             missing_texts=self.na,
+            sheet=self.sheet,
+            header_row=self.header_row,
         )
 
 
 class TableRequest(NamedTuple):
-    """A table to be clustered or audited: source, columns, missing values, engine.
+    """A table to be clustered or audited: source, columns, options for them, engine.
 
-    ``features`` are those of a model, whose encoding applies; None learns them.
+    Names in ``roles`` and ``specs`` are as they were given, before the table is known.
+    ``model`` is one whose encoding applies; None learns it.
     """
 
     source: TableSource
     roles: Roles
-    when_missing: str
+    specs: GivenSpecs
     engine: str
     scheduler: str | None
-    features: list[Feature] | None = None
+    model: Model | None = None
 
     @classmethod
     def given(
@@ -138,13 +167,22 @@ class TableRequest(NamedTuple):
         *,
         labels: str | None = None,
         labels_option: str = "--labels",
+        columns: str | Iterable[str] = (),
         drop: str | Iterable[str] = (),
         categorical: str | Iterable[str] = (),
         numeric: str | Iterable[str] = (),
+        ordinal: Any = (),
+        bins: Any = (),
+        fold: str | Iterable[str] = (),
+        scale: Any = (),
+        decimal: Any = None,
+        weight: str | None = None,
         use_sensitive: bool = False,
         id: str | None = None,
-        missing: str = "error",
+        missing: Any = (),
         na: str | Iterable[str] = (),
+        sheet: str | None = None,
+        header_row: int | None = None,
         delimiter: str | None = None,
         encoding: str = "utf-8",
         engine: str = "auto",
@@ -152,27 +190,62 @@ class TableRequest(NamedTuple):
     ) -> TableRequest:
         """Check the options that ``fit_table`` and ``audit_table`` share."""
         check_id(id)
-        check_choice(missing, "--missing", MISSING)
-        source = TableSource.given(table, delimiter, encoding, na)
+        if weight is not None:
+            _check_name(weight, "weight", "add the weights to the table as a column")
+        specs = GivenSpecs.given(
+            decimal=decimal, scale=scale, ordinal=ordinal, bins=bins, missing=missing,
+            fold=fold,
+        )  # fmt: skip
+        source = TableSource.given(table, delimiter, encoding, na, sheet, header_row)
         roles = Roles(
             as_names(sensitive, "--sensitive"), labels, id, as_names(drop, "--drop"),
             as_names(categorical, "--categorical"), as_names(numeric, "--numeric"),
-            use_sensitive, labels_option,
+            use_sensitive, labels_option, as_names(columns, "--columns"), weight,
         )  # fmt: skip
         if not roles.sensitive:
             raise WrongUseError("--sensitive names no column; name one at least.")
         engine = source.engine(engine, scheduler)
-        return cls(source, roles, missing, engine, scheduler)
+        return cls(source, roles, specs, engine, scheduler)
 
     def encoded_by(self, model: Model) -> TableRequest:
         """Return the request with the columns and the encoding of a model."""
-        roles = self.roles
-        if roles.drop or roles.categorical or roles.numeric or roles.use_sensitive:
+        roles, specs = self.roles, self.specs
+        if (
+            roles.drop or roles.columns or roles.categorical or roles.numeric
+            or roles.use_sensitive or specs.ordinal or specs.scale or specs.decimal
+        ):  # fmt: skip
             raise WrongUseError(
-                "--drop, --categorical, --numeric and --use-sensitive do not go with a "
-                "model, which says which columns are used and how; leave them out."
+                "--columns, --drop, --categorical, --numeric, --ordinal, --scale, "
+                "--decimal and --use-sensitive do not go with a model, which says "
+                "which columns are used and how; leave them out."
             )
-        return self._replace(features=model.features)
+        return self._replace(model=model)
+
+    @property
+    def features(self) -> list[Feature] | None:
+        """Features of the model, if there is one."""
+        return None if self.model is None else self.model.features
+
+    def roles_in(self, columns: Collection[str]) -> Roles:
+        """Return the roles of a table's columns; a model adds those that it knows."""
+        roles, model = self.roles.of_table(columns, self.specs), self.model
+        if model is None:
+            return roles
+        given = {*roles.specs.edges, *roles.specs.folded}
+        for name in roles.specs.folded:
+            if name not in roles.sensitive:
+                raise WrongUseError(
+                    f"--fold names {name!r}, but with a model only sensitive columns "
+                    "can be folded; leave it out."
+                )
+        known = {
+            name: reading
+            for name, reading in model.groups.items()
+            if name in roles.sensitive and name not in given and reading != AS_IT_IS
+        }
+        has_weight = roles.weight is None and model.weight in columns
+        weight = model.weight if has_weight else roles.weight
+        return replace(roles, known_groups=known, weight=weight)
 
     @property
     def is_in_parts(self) -> bool:
@@ -190,25 +263,6 @@ def _is_frame(table: Any) -> bool:
     """Return True for a table; a Series has the same marks, but one dimension."""
     has_mark = any(hasattr(table, each) for each in FRAME_MARKS)
     return has_mark and len(getattr(table, "shape", (0, 0))) == 2
-
-
-def as_names(names: str | Iterable[str], option: str) -> tuple[str, ...]:
-    """Return one name, or several without repetition."""
-    if isinstance(names, str):
-        return (names,)
-    if type(names).__name__ == "Series":
-        raise WrongUseError(
-            f"{option} must be a text or a list of texts, got a Series; give the name "
-            "of the column."
-        )
-    several = list(names) if isinstance(names, Iterable) else [names]
-    for name in several:
-        if not isinstance(name, str):
-            found = " ".join(repr(name).split())
-            raise WrongUseError(
-                f"{option} must be a text or a list of texts, got {found:.60}."
-            )
-    return tuple(dict.fromkeys(several))
 
 
 def check_labels(name: Any) -> None:
@@ -289,6 +343,13 @@ def checked_pooling(pooling: float | str | None) -> PoolingStrength | None:
     return float(strength)
 
 
+def _check_header_row(header_row: Any) -> None:
+    if header_row is not None and (not _is_whole(header_row) or header_row < 1):
+        raise WrongUseError(
+            f"--header-row must be the number of a row, from 1, got {header_row!r}."
+        )
+
+
 def check_seed(seed: int) -> None:
     """Refuse seeds that NumPy does not take."""
     if not hasattr(seed, "__index__") or not 0 <= seed < 2**32:
@@ -321,9 +382,3 @@ def numbers_of_clusters(clusters: int | str | range | tuple[int, int]) -> range:
 def _is_whole(number: object) -> bool:
     """Return True for whole numbers, of Python or NumPy; not for True and False."""
     return hasattr(number, "__index__") and not isinstance(number, bool)
-
-
-def _text_only(table: str) -> WrongUseError:
-    return WrongUseError(
-        f"--delimiter and --encoding are for text files, not for {table}."
-    )

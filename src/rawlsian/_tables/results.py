@@ -34,7 +34,9 @@ class _WithLabels:
         pyarrow.Table
             All rows in their order: ``row`` counts from 1; the identifier, if the table
             has one; ``cluster``, null for rows without one; ``not_clustered``, the
-            reason. Labels of a table in parts are read from the folder ``out``.
+            reason. With ``append`` the columns of the table, ``cluster_before``,
+            ``cluster``, ``moved`` and ``not_clustered``. Labels of a table in parts are
+            read from the folder ``out``.
         """
         return self._labels.table()
 
@@ -215,9 +217,9 @@ class TablePrediction(_WithLabels):
         Number of rows of the table, and of those that have a cluster.
     left_out : list of Reason
         Rows without a cluster, by reason.
-    utilities : list of (str, int, float) or None
-        Name, size and mean utility of each group; None where the table does not have
-        the sensitive columns.
+    utilities : list of (str, float, float) or None
+        Name, size (sum of weights) and mean utility of each group; None where the
+        table does not have the sensitive columns.
     written : tuple of str
         Files that were written.
     """
@@ -225,7 +227,7 @@ class TablePrediction(_WithLabels):
     n_rows: int
     n_placed: int
     left_out: list[Reason]
-    utilities: list[tuple[str, int, float]] | None
+    utilities: list[tuple[str, float, float]] | None
     written: tuple[str, ...]
     _labels: Any
 
@@ -238,7 +240,7 @@ class TablePrediction(_WithLabels):
         ]
         if self.utilities is not None:
             rows = [
-                (name, f"{size:,}", f"{utility:.4f}")
+                (name, f"{size:,.0f}", f"{utility:.4f}")
                 for name, size, utility in self.utilities
             ]
             columns = ("group", "people", "utility")

@@ -45,7 +45,7 @@ def opened(
         with open_in_parts(request, files, progress) as table:
             yield table
     else:
-        yield MemoryTable.read(request)
+        yield MemoryTable.read(request, outputs.appends)
 
 
 # --- fit -----------------------------------------------------------------------------

@@ -1,7 +1,7 @@
-"""Survey of a table in parts: its first rows, then one pass over all rows.
+"""Survey of a table in parts: one pass over all rows.
 
-The first rows decide what each column is. The pass finds its lowest and highest number
-or all of its levels, and which groups and clusters there are.
+It finds the lowest and highest number of each column or all of its levels, and which
+groups and clusters there are.
 """
 
 from __future__ import annotations
@@ -9,33 +9,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rawlsian._tables.column import Column
 from rawlsian._tables.columns import (
     MOST_LEVELS,
-    Kind,
-    Roles,
-    Unused,
-    Used,
-    as_category,
-    as_numbers,
     check_group_numbers,
-    check_roles,
-    groups_of,
-    is_numbered,
-    nothing_to_use,
-    sort_out,
 )
-from rawlsian._tables.complete import CompleteRows, combinations, keep_complete
+from rawlsian._tables.complete import (
+    combinations,
+    group_order,
+)
 from rawlsian._tables.errors import TableError
-from rawlsian._tables.given_features import columns_for, others_than
 from rawlsian._tables.numbers import is_number
 from rawlsian._tables.parts import Parts, Piece
+from rawlsian._tables.plan import ColumnChoice, Plan, read_rows
 from rawlsian._tables.prepare import (
     OF_FIT,
     check_any_left,
@@ -44,179 +34,21 @@ from rawlsian._tables.prepare import (
     check_number_of_groups,
     encode,
     learn,
-    missing_as_text,
+    learn_numbers,
     missing_values,
     name_of_group,
     natural,
+)
+from rawlsian._tables.remarks import (
     remarks_on_columns,
     remarks_on_groups,
     remarks_on_levels,
+    remarks_on_weights,
 )
-from rawlsian.preprocessing.features import MISSING, Feature
+from rawlsian._tables.values import Used
+from rawlsian.preprocessing.features import Feature
 
 FILL = "the median of the rows that were looked at first"
-
-# --- The first rows ------------------------------------------------------------------
-
-
-class Plan(NamedTuple):
-    """Columns to read of every piece, and how.
-
-    Attributes
-    ----------
-    kinds : dict of str to {"number", "category"}
-        The columns that are used.
-    sensitive : tuple of str
-        The columns that make the groups.
-    labels : str or None
-        The column of clusters, of an audit.
-    when_missing : {"error", "drop", "category"}
-        How rows with missing values are treated.
-    missing_texts : frozenset of str
-        Texts that mean missing.
-    features : tuple of Feature or None
-        Those of a model, whose encoding applies; None learns them.
-    """
-
-    kinds: dict[str, Kind]
-    sensitive: tuple[str, ...]
-    labels: str | None
-    when_missing: str
-    missing_texts: frozenset[str]
-    features: tuple[Feature, ...] | None
-
-    @property
-    def names(self) -> list[str]:
-        """All columns that are read."""
-        labels = () if self.labels is None else (self.labels,)
-        return list(dict.fromkeys([*self.kinds, *self.sensitive, *labels]))
-
-
-class ColumnChoice(NamedTuple):
-    """Columns to read, as the first rows decide.
-
-    Attributes
-    ----------
-    plan : Plan
-        Columns to read.
-    medians : dict of str to float
-        Number that stands for a missing one, of each column of numbers.
-    unused : list of Unused
-        Columns that are not used.
-    identifier : str or None
-        The column that names the rows.
-    """
-
-    plan: Plan
-    medians: dict[str, float]
-    unused: list[Unused]
-    identifier: str | None
-
-
-def choose_columns(
-    parts: Parts,
-    roles: Roles,
-    when_missing: str,
-    missing_texts: frozenset[str],
-    features: Sequence[Feature] | None = None,
-) -> ColumnChoice:
-    """Sort out the columns by the first rows; every part must have those needed.
-
-    ``features`` are those of a model, whose columns are then used.
-    """
-    table = parts.first_rows
-    check_roles(table, roles)
-    if features is None:
-        used, unused = sort_out(table, roles)
-        used, counting = _without_counts(parts, used, roles)
-        unused = [*unused, *counting]
-    else:
-        used = columns_for(features, table.columns)
-        unused = others_than(features, table)
-    groups_of(table, roles.sensitive)
-    plan = Plan(
-        {column.name: column.kind for column in used},
-        roles.sensitive, roles.labels, when_missing, missing_texts,
-        None if features is None else tuple(features),
-    )  # fmt: skip
-    needed = [*plan.names, *([roles.identifier] if roles.identifier else [])]
-    for name in needed:
-        lacking = parts.lacking(name)
-        if lacking is not None:
-            raise TableError(
-                f"{lacking!r} has no column {name!r}, which other parts have; add it, "
-                f"or leave it out of all with --drop {name!r}."
-            )
-    medians = {
-        column.name: float(np.median(column.numbers[~column.is_missing]))
-        for column in used
-        if column.kind == "number" and features is None
-    }
-    noticed = (each.name for each in unused if each.is_identifier)
-    everywhere = (name for name in noticed if parts.lacking(name) is None)
-    identifier = roles.identifier or next(everywhere, None)
-    return ColumnChoice(plan, medians, unused, identifier)
-
-
-def _without_counts(
-    parts: Parts, used: Sequence[Used], roles: Roles
-) -> tuple[list[Used], list[Unused]]:
-    """Numbers that count the rows of each part are not used."""
-    kept: list[Used] = []
-    counting: list[Unused] = []
-    for column in used:
-        is_said = roles.said_of(column.name) is not None
-        if column.kind == "number" and not is_said and _counts(parts, column.name):
-            reason = "an identifier: it counts the rows of each part"
-            counting.append(Unused(column.name, reason, is_identifier=True))
-        else:
-            kept.append(column)
-    if not kept:
-        raise nothing_to_use(counting)
-    return kept, counting
-
-
-def _counts(parts: Parts, name: str) -> bool:
-    column = parts.first_rows.columns[name]
-    edges = [*parts.starts, parts.first_rows.n_rows]
-    return all(
-        is_numbered(column._replace(codes=column.codes[start:stop]))
-        for start, stop in pairwise(edges)
-    )
-
-
-# --- One pass over all rows ----------------------------------------------------------
-
-
-def read_rows(piece: Piece, plan: Plan) -> tuple[CompleteRows, dict[str, int]]:
-    """The rows of a piece that can be clustered; missing values of each column."""
-    columns = piece.columns(plan.names, plan.missing_texts)
-    if plan.features is None:
-        used = [_as(columns[name], kind) for name, kind in plan.kinds.items()]
-    else:
-        used = columns_for(plan.features, columns)
-    sensitive = [as_category(columns[name]) for name in plan.sensitive]
-    labels = None if plan.labels is None else as_category(columns[plan.labels])
-    n_missing = {name: int((columns[name].codes < 0).sum()) for name in columns}
-    if plan.when_missing == "category":
-        for column in sensitive:
-            _refuse_missing_as_text(column, piece)
-    kept = keep_complete(
-        used, sensitive, labels, plan.when_missing, piece.n_rows, plan.features
-    )
-    return kept, n_missing
-
-
-def _as(column: Column, kind: Kind) -> Used:
-    if kind == "category":
-        return as_category(column)
-    return as_numbers(column, f", or --drop {column.name!r}")
-
-
-def _refuse_missing_as_text(column: Used, piece: Piece) -> None:
-    """Raise, as missing values of another part would look the same as the text."""
-    if MISSING in column.levels:
-        raise missing_as_text(f"{column.name!r} of {piece.path!r}")
 
 
 class PieceSummary(NamedTuple):
@@ -240,6 +72,8 @@ class PieceSummary(NamedTuple):
     lost : Counter of tuples of str, and of None
         Rows that cannot be clustered, by the values of the sensitive columns; by None
         if one of these is missing.
+    people : float
+        Sum of the weights, 0 without any.
     """
 
     n_kept: int
@@ -249,24 +83,29 @@ class PieceSummary(NamedTuple):
     n_missing: dict[str, int]
     left_out: list[tuple[str, int, int]]
     lost: Counter[tuple[str, ...] | None]
+    people: float
 
 
 def survey_piece(piece: Piece, plan: Plan) -> PieceSummary:
     """Look at all rows of a piece."""
     kept, n_missing = read_rows(piece, plan)
-    values, codes = combinations(kept.sensitive)
+    columns, people = kept.columns, 0.0
+    values, codes = combinations(columns.sensitive)
     counts = np.bincount(codes, minlength=len(values)).tolist()
     clusters = set[str]()
-    if kept.labels is not None:
-        clusters.update(kept.labels.levels[np.unique(kept.labels.codes)])
+    if columns.labels is not None:
+        clusters.update(columns.labels.levels[np.unique(columns.labels.codes)])
+    if columns.weights is not None:
+        people = float(columns.weights.numbers.sum())
     return PieceSummary(
         len(kept.rows),
-        [_in_few_rows(column) for column in kept.used],
+        [_in_few_rows(column) for column in columns.used],
         Counter(dict(zip(values, counts, strict=True))),
         clusters,
         n_missing,
         kept.left_out.by_reason(),
         kept.lost,
+        people,
     )
 
 
@@ -307,6 +146,8 @@ class Survey:
         Why rows cannot be clustered, how many, and the first.
     lost : Counter of tuples of str, and of None
         Rows that cannot be clustered, by group.
+    people : float
+        Sum of the weights, 0 without any.
     """
 
     lengths: list[int] = field(default_factory=list)
@@ -316,6 +157,7 @@ class Survey:
     n_missing: Counter[str] = field(default_factory=Counter)
     left_out: dict[str, LeftOutRows] = field(default_factory=dict)
     lost: Counter[tuple[str, ...] | None] = field(default_factory=Counter)
+    people: float = 0.0
 
     def add(self, piece: Piece, summary: PieceSummary, said: Sequence[str]) -> None:
         """Add a piece; columns in ``said`` may have any number of levels."""
@@ -332,6 +174,7 @@ class Survey:
         self.clusters |= summary.clusters
         self.n_missing.update(summary.n_missing)
         self.lost.update(summary.lost)
+        self.people += summary.people
         for reason, n_rows, first in summary.left_out:
             seen = self.left_out.get(reason)
             if seen is None:
@@ -389,7 +232,12 @@ class Encoding(NamedTuple):
     @property
     def max_distance(self) -> float:
         """The largest squared distance that two rows can have."""
-        return float(sum(feature.n_varying for feature in self.features))
+        return float(sum(feature.max_distance for feature in self.features))
+
+    @property
+    def has_weights(self) -> bool:
+        """True if rows may stand for other numbers of people than one."""
+        return self.plan.weight is not None
 
     @property
     def group_names(self) -> list[str]:
@@ -414,18 +262,17 @@ def survey(
 def encoding_of(found: Survey, choice: ColumnChoice, n_rows: int) -> Encoding:
     """How to encode all rows, if they can be clustered."""
     plan = choice.plan
-    if plan.when_missing == "error" and found.left_out:
-        raise _missing(found, plan, n_rows)
+    _refuse_missing(found, plan, n_rows)
     check_any_left(sum(found.lengths))
-    for j, name in enumerate(plan.sensitive):
-        levels = {values[j] for values in found.groups}
-        if all(map(is_number, levels)):
+    for j, (name, reading) in enumerate(plan.sensitive.items()):
+        levels = {values[j] for values in found.groups} - {*reading.group_names}
+        if levels and all(map(is_number, levels)):
             check_group_numbers(name, len(levels))
     features = list(plan.features or ())
     if plan.features is None:
-        features = [_learn(column, choice.medians) for column in found.used]
+        features = [_learn(column, choice) for column in found.used]
     check_any_varies(features)
-    groups = sorted(found.groups)
+    groups = sorted(found.groups, key=group_order(list(plan.sensitive.values())))
     sizes = np.array([found.groups[values] for values in groups], np.float64)
     if plan.labels is not None:
         check_number_of_clusters(plan.labels, len(found.clusters))
@@ -433,30 +280,48 @@ def encoding_of(found: Survey, choice: ColumnChoice, n_rows: int) -> Encoding:
     return Encoding(plan, features, groups, sizes, clusters)
 
 
-def _learn(column: Used, medians: dict[str, float]) -> Feature:
-    feature = learn(column)
-    if feature.fill is None:
-        return feature
-    return feature._replace(fill=medians[column.name])
+def _learn(column: Used, choice: ColumnChoice) -> Feature:
+    """Learn a column from its lowest and highest number, or its levels."""
+    if column.kind == "category":
+        return learn(column)
+    deviation = choice.deviations[column.name]
+    fill = choice.medians[column.name] if column.is_missing.any() else None
+    return learn_numbers(column, fill, deviation)
 
 
-def _missing(found: Survey, plan: Plan, n_rows: int) -> TableError:
+def _refuse_missing(found: Survey, plan: Plan, n_rows: int) -> None:
+    """Raise if a value is missing where that is an error."""
+    refused = [name for name in plan.names if plan.missing.of(name) == "error"]
+    reasons = {f"missing: {name}" for name in refused}
+    rows = [
+        each
+        for reason, each in found.left_out.items()
+        if not reasons.isdisjoint(reason.split("; "))
+    ]
+    if not rows:
+        return
     shown = ", ".join(
         f"{name} ({found.n_missing[name]:,})"
-        for name in plan.names
+        for name in refused
         if found.n_missing[name]
     )
-    first = min(found.left_out.values(), key=lambda each: each[1:])
-    incomplete = sum(each.n_rows for each in found.left_out.values())
+    first = min(rows, key=lambda each: each[1:])
+    incomplete = sum(each.n_rows for each in rows)
     first_row = f"; the first is row {first.first_row} of {first.path!r}"
-    return missing_values(incomplete, n_rows, shown + first_row)
+    raise missing_values(incomplete, n_rows, shown + first_row)
 
 
-def remarks_of(found: Survey, encoding: Encoding, parts: Parts) -> list[str]:
+def remarks_of(
+    found: Survey, encoding: Encoding, parts: Parts, choice: ColumnChoice
+) -> list[str]:
     """Return remarks on columns, groups and the first rows."""
     is_learnt = encoding.plan.features is None
-    fill = FILL if is_learnt else OF_FIT
+    fill, weight = FILL if is_learnt else OF_FIT, encoding.plan.weight
     remarks = [
+        *choice.remarks,
+        *remarks_on_weights(
+            None if weight is None else weight[0], sum(found.lengths), found.people
+        ),
         *remarks_on_columns(encoding.features, found.n_missing, fill),
         *([] if is_learnt else remarks_on_levels(encoding.features, found.used)),
         *remarks_on_groups(encoding.group_names, encoding.group_sizes),
@@ -469,11 +334,18 @@ def remarks_of(found: Survey, encoding: Encoding, parts: Parts) -> list[str]:
     return remarks
 
 
-def encode_piece(
-    piece: Piece, encoding: Encoding
-) -> tuple[NDArray[np.float32], NDArray[np.int32], NDArray[np.int32]]:
-    """The encoded rows of a piece, their groups, and of an audit their clusters."""
-    kept, _ = read_rows(piece, encoding.plan)
+class EncodedPiece(NamedTuple):
+    """Encoded rows of a piece, their groups, and clusters and weights if any."""
+
+    X: NDArray[np.float32]
+    groups: NDArray[np.int32]
+    labels: NDArray[np.int32]
+    weights: NDArray[np.float64]
+
+
+def encode_piece(piece: Piece, encoding: Encoding) -> EncodedPiece:
+    """Encode the rows of a piece."""
+    kept = read_rows(piece, encoding.plan)[0].columns
     X = encode(encoding.features, kept.used).astype(np.float32)
     values, codes = combinations(kept.sensitive)
     places = {each: code for code, each in enumerate(encoding.groups)}
@@ -483,4 +355,5 @@ def encode_piece(
         names = {name: code for code, name in enumerate(encoding.clusters)}
         known = [names.get(level, -1) for level in kept.labels.levels]
         labels = np.array(known, np.int32)[kept.labels.codes]
-    return X, groups, labels
+    weights = np.empty(0) if kept.weights is None else kept.weights.numbers
+    return EncodedPiece(X, groups, labels, weights)

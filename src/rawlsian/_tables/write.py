@@ -17,10 +17,15 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from rawlsian._support.files import OutputError, write_whole
-from rawlsian._tables.column import Column
+from rawlsian._tables.column import OTHER_VALUES, Column, Table, kind_of
 from rawlsian._tables.complete import LeftOut
+from rawlsian._tables.errors import TableError, WrongUseError
 from rawlsian._tables.numbers import is_number
 
+# Columns that are appended to a table.
+APPENDED = ("cluster_before", "cluster", "moved", "not_clustered")
+# Names of clusters that are whole numbers.
+WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 ENDINGS = (".csv", ".tsv", ".parquet")
 # A spreadsheet takes a cell that begins with one of these as a formula.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
@@ -53,6 +58,10 @@ class MemoryLabels(NamedTuple):
         The clusters.
     names : tuple of str or None
         Names of the clusters in files; None writes their numbers.
+    cells : pyarrow.Table or None
+        The table that clusters are appended to; None writes them alone.
+    before : ndarray of shape (n_kept,) or None
+        The clusters before, which are appended, too.
     """
 
     n_rows: int
@@ -61,9 +70,13 @@ class MemoryLabels(NamedTuple):
     left_out: LeftOut
     labels: NDArray[np.int32]
     names: tuple[str, ...] | None = None
+    cells: Any = None
+    before: NDArray[np.int32] | None = None
 
     def table(self) -> pa.Table:
         """Return all rows in their order: number, identifier, cluster, why not."""
+        if self.cells is not None:
+            return self._appended(self.names)
         return self._table({"cluster": self.labels}, self.identifier, self.names)
 
     def clusters(self) -> NDArray[np.int32]:
@@ -74,7 +87,14 @@ class MemoryLabels(NamedTuple):
 
     def save(self, path: str, may_replace: bool) -> None:
         """Write the clusters; whether a file may be replaced was checked before."""
-        self.write(path, {"cluster": self.labels})
+        if self.cells is None:
+            self.write(path, {"cluster": self.labels})
+            return
+        if _is_parquet(path):
+            write_table(path, self._appended(self.names))
+            return
+        names = None if self.names is None else tuple(map(as_cell, self.names))
+        write_table(path, _with_text_cells(self._appended(names)))
 
     def readable(self, path: str | None) -> MemoryLabels:
         """Return itself, as the clusters are in memory."""
@@ -97,9 +117,60 @@ class MemoryLabels(NamedTuple):
         names: tuple[str, ...] | None,
     ) -> pa.Table:
         if names is not None:
-            texts = np.array(names, object)
-            columns = {name: texts[labels] for name, labels in columns.items()}
+            values = cluster_values(names)
+            columns = {name: values[labels] for name, labels in columns.items()}
         return labels_table(self.n_rows, identifier, self.rows, columns, self.left_out)
+
+    def _appended(self, names: tuple[str, ...] | None) -> pa.Table:
+        """Return the table with the clusters before and after, and who moved."""
+        assert self.before is not None
+        both = {"cluster_before": self.before, "cluster": self.labels}
+        added = self._table(both, None, names)
+        place = np.full(self.n_rows, -1, np.int64)
+        place[self.rows] = np.arange(len(self.rows))
+        moved = _spread(pa.array(self.before != self.labels), place)
+        table = self.cells
+        for name in APPENDED:
+            column = moved if name == "moved" else added.column(name)
+            table = table.append_column(name, column)
+        return table
+
+
+def checked_cells(table: Table) -> Any:
+    """Return the values of a table, or refuse one that has an appended column."""
+    taken = [name for name in APPENDED if name in table.columns]
+    if taken:
+        raise WrongUseError(
+            f"--append adds the column {taken[0]!r}, which the table has already; "
+            "rename that one, or leave --append out."
+        )
+    return table.cells
+
+
+def cluster_values(names: Sequence[str]) -> NDArray[Any]:
+    """Return the names of clusters: whole numbers as such, others as text."""
+    if all(WHOLE.fullmatch(name) for name in names):
+        return np.array(list(map(int, names)), np.int64)
+    return np.array(names, object)
+
+
+def _with_text_cells(table: pa.Table) -> pa.Table:
+    """Return a table as text files have it: no cell that a spreadsheet runs."""
+    for j, column in enumerate(table.columns):
+        kind = kind_of(column.type)
+        if kind == "other":
+            raise TableError(
+                f"column {table.column_names[j]!r} holds {OTHER_VALUES}, which text "
+                "files cannot; write .parquet, or leave --append out."
+            )
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        if kind == "text" and not pa.types.is_boolean(column.type):
+            texts = column.cast(pa.string()).dictionary_encode().combine_chunks()
+            cells = pa.array(map(as_cell, texts.dictionary.to_pylist()), pa.string())
+            column = cells.take(texts.indices)
+        table = table.set_column(j, table.column_names[j], column)
+    return table
 
 
 def write_table(path: str, table: pa.Table) -> None:

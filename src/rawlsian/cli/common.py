@@ -35,7 +35,8 @@ TableArgument = Annotated[
     str,
     typer.Argument(
         metavar="TABLE",
-        help="CSV, TSV or Parquet, compressed or not; - reads standard input.",
+        help="CSV, TSV, Parquet or Excel; text may be compressed; - reads standard "
+        "input.",
         show_default=False,
     ),
 ]
@@ -43,8 +44,8 @@ PartsArgument = Annotated[
     str,
     typer.Argument(
         metavar="TABLE",
-        help="CSV, TSV or Parquet, compressed or not; - reads standard input; or "
-        "Parquet files: a folder, or a pattern in quotes.",
+        help="CSV, TSV, Parquet or Excel; text may be compressed; - reads standard "
+        "input; or Parquet files: a folder, or a pattern in quotes.",
         show_default=False,
     ),
 ]
@@ -52,32 +53,91 @@ SensitiveOption = Annotated[
     list[str],
     typer.Option(
         "--sensitive",
-        metavar="COL",
-        help="Column that makes the groups. Give it several times to compare "
-        "intersections.",
+        metavar="COL[,COL]",
+        help="Column that makes the groups; of several columns, their intersections "
+        "do. A list with commas, or given several times, as in every option that "
+        "takes columns.",
         show_default=False,
+    ),
+]
+ColumnsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--columns",
+        metavar="COL[,COL]",
+        help="Use these columns and no others; all, if not given.",
     ),
 ]
 DropOption = Annotated[
     list[str] | None,
-    typer.Option("--drop", metavar="COL", help="Column to leave out; may be repeated."),
+    typer.Option("--drop", metavar="COL[,COL]", help="Columns to leave out."),
 ]
 CategoricalOption = Annotated[
     list[str] | None,
     typer.Option(
         "--categorical",
-        metavar="COL",
-        help="Column to take as categories, though it holds numbers or many texts; "
-        "may be repeated.",
+        metavar="COL[,COL]",
+        help="Columns to take as categories, though they hold numbers or many texts.",
     ),
 ]
 NumericOption = Annotated[
     list[str] | None,
     typer.Option(
         "--numeric",
+        metavar="COL[,COL]",
+        help="Columns to take as numbers, though they look like identifiers.",
+    ),
+]
+OrdinalOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--ordinal",
+        metavar="COL=LOW,MID,HIGH",
+        help="Ordered categories, from the lowest; they count as equally spaced.",
+    ),
+]
+BinsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--bins",
+        metavar="COL=25,35,50",
+        help="Bounds that make groups of a sensitive column of numbers.",
+    ),
+]
+FoldOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fold",
+        metavar="COL[,COL]",
+        help="Columns in which values that differ only in case, blanks or accents are "
+        "merged.",
+    ),
+]
+ScaleOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--scale",
+        metavar="[COL=]range|std|robust|log",
+        help="What numbers are divided by: their range (default), two standard "
+        "deviations, two robust ones (by quartiles), or the range of log(1 + x); for "
+        "all columns, or for some.",
+    ),
+]
+DecimalOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--decimal",
+        metavar="[COL=].|,",
+        help="Decimal sign of numbers that are written as text; found by looking at "
+        "each column if not given.",
+    ),
+]
+WeightOption = Annotated[
+    str | None,
+    typer.Option(
+        "--weight",
         metavar="COL",
-        help="Column to take as numbers, though it looks like an identifier; may be "
-        "repeated.",
+        help="Column that says how many people each row stands for.",
     ),
 ]
 UseSensitiveOption = Annotated[
@@ -91,12 +151,12 @@ IdOption = Annotated[
     ),
 ]
 MissingOption = Annotated[
-    str,
+    list[str] | None,
     typer.Option(
         "--missing",
-        metavar="error|drop|category",
-        help="Rows with missing values: stop and say so, leave them out, or treat "
-        "'missing' as a value of its own.",
+        metavar="[COL=]error|drop|category",
+        help="Rows with missing values: stop and say so (default), leave them out, or "
+        "treat 'missing' as a value of its own; for all columns, or for some.",
     ),
 ]
 NaOption = Annotated[
@@ -106,6 +166,23 @@ NaOption = Annotated[
         metavar="TEXT",
         help="A text that means missing, such as '?', besides NA and the like; may be "
         "repeated.",
+    ),
+]
+SheetOption = Annotated[
+    str | None,
+    typer.Option(
+        "--sheet",
+        metavar="NAME",
+        help="Sheet of an Excel workbook; the first that has cells if not given.",
+    ),
+]
+HeaderRowOption = Annotated[
+    int | None,
+    typer.Option(
+        "--header-row",
+        metavar="N",
+        help="Row of the file with the names of the columns, from 1; found below "
+        "title rows if not given.",
     ),
 ]
 DelimiterOption = Annotated[

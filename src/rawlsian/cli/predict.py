@@ -11,9 +11,11 @@ from rawlsian.cli.common import (
     DelimiterOption,
     EncodingOption,
     ForceOption,
+    HeaderRowOption,
     IdOption,
     NaOption,
     Screen,
+    SheetOption,
     TableArgument,
     one_line_errors,
     print_result,
@@ -59,6 +61,8 @@ def predict(
         ),
     ] = "error",
     na: NaOption = None,
+    sheet: SheetOption = None,
+    header_row: HeaderRowOption = None,
     delimiter: DelimiterOption = None,
     encoding: EncodingOption = "utf-8",
     force: ForceOption = False,
@@ -78,7 +82,7 @@ def predict(
 
         result = predict_table(
             model, table, out=out, id=identifier, missing=missing, unknown=unknown,
-            na=na or (), delimiter=delimiter, encoding=encoding, force=force,
-            progress=screen.show,
+            na=na or (), sheet=sheet, header_row=header_row, delimiter=delimiter,
+            encoding=encoding, force=force, progress=screen.show,
         )  # fmt: skip
     print_result(result, False, debug)

@@ -111,7 +111,7 @@ class UnitDistanceEncoder(TransformerMixin, BaseEstimator):
                 else Feature(name, tuple(levels))
             )
         self._features, self.categories_ = features, categories
-        self.max_distance_ = float(sum(each.n_varying for each in features))
+        self.max_distance_ = float(sum(each.max_distance for each in features))
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:

@@ -56,7 +56,7 @@ def page_data(page: Page) -> dict[str, Any]:
 def in_units(attribute: Attribute, mean: float) -> float | None:
     """Convert the mean of an encoded column to the user's units or to percent."""
     if attribute.level is None:
-        value = attribute.lowest + attribute.spread * mean
+        value = float(attribute.in_units(mean))
     else:
         share = mean / attribute.spread if attribute.spread else 0.0
         # Adding and subtracting rows leaves rounding errors: clip the share.
