@@ -87,9 +87,11 @@ def _sheet(
     filled = [name for name, cells in rows.items() if cells]
     if not filled:
         raise TableError(f"{named} is empty; give a table with a header.")
-    others = [repr(name) for name in filled[1:]]
-    remarks = [f"Other sheets are not read: {listed(others)}; --sheet names one."]
-    return filled[0], rows[filled[0]], remarks if others else []
+    remarks = []
+    if len(filled) > 1:
+        others = listed([repr(name) for name in filled[1:]])
+        remarks = [f"Other sheets are not read: {others}; --sheet names one."]
+    return filled[0], rows[filled[0]], remarks
 
 
 def _has(cell: Cell) -> bool:

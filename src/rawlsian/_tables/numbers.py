@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from rawlsian.preprocessing.reading import AS_IT_IS, PER_CENT, Reading
 
 # Not 1_000 nor full-width digits, which Python would read.
-NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+UNSIGNED = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+NUMBER = f"[+-]?{UNSIGNED}"
 NOT_FINITE = r"(?i:[+-]?(?:inf|infinity|nan))"
 LEADING_ZERO = r"[+-]?0[0-9]+"
 # Numbers with a point that may also separate thousands.
@@ -46,7 +47,7 @@ def match(texts: Any, pattern: str) -> NDArray[np.bool_]:
 def pattern_of(reading: Reading) -> str:
     """Return the pattern of finite numbers that are written so."""
     if reading.is_plain_number:
-        return NUMBER
+        return f"{SIGN}{UNSIGNED}"
     point, between = SEPARATORS[reading.decimal], SEPARATORS[reading.thousands]
     body = f"[0-9]+(?:{point}[0-9]*)?|{point}[0-9]+"
     if between:
@@ -66,7 +67,7 @@ def as_floats(texts: Any, reading: Reading = AS_IT_IS) -> NDArray[np.float64]:
             between = SEPARATORS[reading.thousands]
             texts = pc.replace_substring_regex(texts, between, "")
         texts = pc.replace_substring(texts, reading.decimal, ".")
-        texts = pc.replace_substring(texts, "\u2212", "-")
+    texts = pc.replace_substring(texts, "\u2212", "-")
     unsigned = pc.replace_substring_regex(texts, r"^\+", "")
     floats: NDArray[np.float64] = unsigned.cast(pa.float64()).to_numpy(
         zero_copy_only=False

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 
 from rawlsian._tables.column import Column, Table, check_rows, from_texts
@@ -22,10 +23,13 @@ from rawlsian._tables.header import (
     on_empty,
     on_titles,
 )
+from rawlsian._tables.numbers import match
 from rawlsian._tables.text import counted
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 HEAD_BYTES = 2**16
+# Whole numbers as programs write them that keep missing values among real numbers.
+WHOLE_WITH_POINT = r"-?(?:0|[1-9][0-9]*)\.0"
 LONGEST_HEADER = 2**26
 
 
@@ -112,14 +116,19 @@ def _is_empty_row(cells: pa.Table, row: int) -> bool:
 
 
 def _spelled(column: Column) -> Column:
-    """Spell True and False as frames do, if there is nothing else."""
-    texts = column.levels.to_pylist()
-    lower = [text.lower() for text in texts]
-    if not texts or len(texts) > 2 or not set(lower) <= {"true", "false"}:
+    """Spell values as frames do: true and false, and whole numbers without a point.
+
+    That is done if a column has nothing else, and never makes two values one.
+    """
+    levels = column.levels
+    if len(levels) == 0:
         return column
-    if len(set(lower)) < len(lower):  # two spellings of one
-        return column
-    return column._replace(levels=pa.array(lower, pa.string()))
+    lower = [text.lower() for text in levels.to_pylist()] if len(levels) <= 2 else []
+    if lower and set(lower) <= {"true", "false"} and len(set(lower)) == len(lower):
+        return column._replace(levels=pa.array(lower, pa.string()))
+    if match(levels, WHOLE_WITH_POINT).all():
+        return column._replace(levels=pc.replace_substring_regex(levels, r"\.0$", ""))
+    return column
 
 
 def _decoded(content: bytes, encoding: str, named: str) -> tuple[bytes, str]:
