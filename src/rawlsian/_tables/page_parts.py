@@ -27,6 +27,10 @@ SEPARATION = (
     "share of everyone. 0: every cluster has the same mix. 1: one group in each."
 )
 CONFIDENCE = 0.95
+COUNTED_BY_ROWS = (
+    "Rows are weighted. Distances and groups on this page count the weights; people in "
+    "each cluster, and those who move, are counted by rows."
+)
 
 
 def rows_of(table: MemoryTable) -> dict[str, object]:
@@ -90,7 +94,7 @@ def group_fits(
         people = round(float(problem.people[g]))
         ends = [
             (None, None) if each is None
-            else mean_interval(each.distances[rows], everyone)
+            else mean_interval(each.distances[rows], problem.weights[rows], everyone)
             for each in (before, after)
         ]  # fmt: skip
         (first, first_ends), (last, last_ends) = ends
@@ -106,21 +110,30 @@ def group_fits(
 
 
 def mean_interval(
-    distances: NDArray[np.float64], everyone: float
+    distances: NDArray[np.float64], weights: NDArray[np.float64], everyone: float
 ) -> tuple[float, tuple[float, float] | None]:
-    """Return a mean and its interval by Student's distribution; everyone is 100."""
+    """Return a mean and its interval by Student's distribution; everyone is 100.
+
+    Weighted rows count as their effective number, the square of the sum of the weights
+    divided by the sum of their squares.
+    """
     unit = 100 / everyone if everyone > 0 else 0.0
-    mean, n_rows = float(distances.mean()), len(distances)
-    if n_rows < 2:
+    mean = float(np.average(distances, weights=weights))
+    n_rows = float(weights.sum() ** 2 / (weights**2).sum())
+    if n_rows < 1 + 1e-9:
         return unit * mean, None
-    error = float(distances.std(ddof=1)) / n_rows**0.5
+    variance = float(np.average((distances - mean) ** 2, weights=weights))
+    error = (variance / (n_rows - 1)) ** 0.5
     reach = float(stdtrit(n_rows - 1, (1 + CONFIDENCE) / 2)) * error
     return unit * mean, (unit * (mean - reach), unit * (mean + reach))
 
 
 def notes_of(prepared: Prepared) -> tuple[tuple[str, tuple[str, ...]], ...]:
     lists = {
-        "Worth knowing": prepared.remarks,
+        "Worth knowing": [
+            *prepared.remarks,
+            *([] if prepared.weights is None else [COUNTED_BY_ROWS]),
+        ],
         "Columns that were left out": [
             f"{column.name}: {column.reason}" for column in prepared.unused
         ],

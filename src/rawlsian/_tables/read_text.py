@@ -152,7 +152,7 @@ def _decoded(content: bytes, encoding: str, named: str) -> tuple[bytes, str]:
         raise TableError(
             f"{named} is not {encoding}: line {line} has the byte "
             f"0x{content[error.start]:02x}; if it comes from an older program, try "
-            "--encoding latin-1."
+            "--encoding cp1252 or --encoding latin-1."
         ) from error
     if is_utf8:
         return content.removeprefix(b"\xef\xbb\xbf"), encoding

@@ -8,6 +8,7 @@ import typer
 
 from rawlsian.cli.common import (
     STOPPED,
+    WRONG_USE,
     BinsOption,
     CategoricalOption,
     ColumnsOption,
@@ -219,6 +220,8 @@ def fit(
         screen.show("loading")
         from rawlsian._tables.functions import fit_table
 
+        if append and out is None:
+            fail("--append goes with --out, which names the file.", WRONG_USE)
         say_if_compiling()
         result = fit_table(
             table, sensitive, clusters=clusters, choose_by=choose_by, method=method,

@@ -162,6 +162,9 @@ def learn_range(
             f"({numbers.min():g} to {numbers.max():g}); scale them first."
         )
     lowest, reach = float(numbers.min()), 1.0
+    if reading.order and reading.scale == "range":  # of all levels that are given
+        lowest, reach = 1.0, float(spread > 0)
+        spread = len(reading.order) - 1.0
     if reading.scale in ("std", "robust") and spread > 0:
         if deviation is None:  # of first rows that are alike
             raise ValueError(
