@@ -350,6 +350,17 @@ def test_columns_are_listed_with_commas_or_by_repeating(tmp_path):
     assert json.loads(one.stdout)["clustered_on"] == ["w", "age"]
 
 
+def test_columns_that_are_not_asked_for_still_name_the_rows():
+    names = pa.array([f"P{j:03d}" for j in range(60)])
+    table = people().add_column(0, "name", names)
+
+    fit = fit_table(table, "sex", columns="age,size", clusters=2, **QUICK)
+
+    assert fit.labels_table()["name"].equals(table["name"])
+    line = "Left out: name, pay, risk, bonus, w and segment (not among --columns)."
+    assert line in str(fit).splitlines()
+
+
 def test_a_name_with_an_equals_sign_can_be_given_an_option():
     table = pa.table({"a=b": NUMBERS, "sex": ["f", "m"] * 5})
 

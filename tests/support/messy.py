@@ -351,7 +351,7 @@ messy(
     "Only the columns that are asked for, in a list with commas",
     people(job=JOBS, pay=PAY, note=JOBS),
     "Clustered on 2: age (number), job (category).",
-    "Left out: pay (not among --columns).",
+    "Left out: pay and note (not among --columns).",
     columns="age,job",
 )
 messy(

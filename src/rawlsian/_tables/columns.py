@@ -43,6 +43,7 @@ MOST_GROUP_NUMBERS = 20
 # Levels that are looked at to find dates and sentences.
 LEVELS_LOOKED_AT = 200
 
+NOT_ASKED_FOR = "not among --columns"
 ID_NAME = re.compile(r"(^|[_\W])(?i:id|ids|uuid|guid|key|nr|no)$|[a-z](Id|ID)$")
 DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ]\d{1,2}:\d{2}.*)?"
@@ -190,11 +191,12 @@ def sort_out(table: Table, roles: Roles) -> tuple[list[Used], list[Unused]]:
     unused: list[Unused] = []
     for column in table.columns.values():
         reason = _role_reason(column.name, roles)
-        verdict = (
-            Unused(column.name, reason)
-            if reason is not None
-            else look_at(column, roles.said_of(column.name), roles.specs)
-        )
+        if reason is None:
+            verdict = look_at(column, roles.said_of(column.name), roles.specs)
+        else:
+            is_asked = reason != NOT_ASKED_FOR
+            names_rows = not is_asked and identifier_among([column]) is not None
+            verdict = Unused(column.name, reason, names_rows)
         if isinstance(verdict, Used):
             used.append(verdict)
         else:
@@ -262,7 +264,7 @@ def _role_reason(name: str, roles: Roles) -> str | None:
     if name in roles.sensitive and not roles.use_sensitive:
         return "sensitive; --use-sensitive uses it, too"
     if roles.columns and name not in (*roles.columns, *roles.sensitive):
-        return "not among --columns"
+        return NOT_ASKED_FOR
     return None
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rawlsian._tables.text import counted
+from rawlsian._tables.columns import NOT_ASKED_FOR, Unused
+from rawlsian._tables.text import counted, listed
 
 if TYPE_CHECKING:
-    from rawlsian._tables.columns import Unused
     from rawlsian.preprocessing.features import Feature
 
 
@@ -102,6 +102,19 @@ def _by_group_sentence(groups: Sequence[GroupRows]) -> list[str]:
     return [f"Left out by group: {texts}{others}."]
 
 
+def _left_out(unused: Sequence[Unused]) -> list[str]:
+    """Return a line for each column; one for all that were not asked for."""
+    others = [each.name for each in unused if each.reason == NOT_ASKED_FOR]
+    return [
+        *(
+            f"Left out: {each.name} ({each.reason})."
+            for each in unused
+            if each.reason != NOT_ASKED_FOR
+        ),
+        *([f"Left out: {listed(others)} ({NOT_ASKED_FOR})."] if others else []),
+    ]
+
+
 class Facts(NamedTuple):
     """Facts about a table, in one file or in many.
 
@@ -144,7 +157,7 @@ class Facts(NamedTuple):
             f"{self.name}: {counted(self.n_rows, 'row')}, "
             f"{counted(self.n_columns, 'column')} ({self.how}).",
             f"{verb} {len(self.features)}: {used}.",
-            *(f"Left out: {each.name} ({each.reason})." for each in self.unused),
+            *_left_out(self.unused),
             *(each.sentence for each in self.left_out),
             *_by_group_sentence(self.left_out_by_group),
             *self.remarks,
