@@ -46,6 +46,13 @@ def column_figures(ends, columns, values, weights, n_features):
 
 
 @njit
+def count_entries(columns, members):
+    """members[j] = number of entries in column j.  OUT: members, given as zeros."""
+    for entry in range(columns.shape[0]):
+        members[columns[entry]] += 1
+
+
+@njit
 def subtract(ends, columns, values, shift, shifted, out_ends, out_columns, out_values):
     """List the entries of the rows less ``shift``, which is 0 but in some columns.
 

@@ -194,7 +194,8 @@ class Problem:
         if not isinstance(self.X, SparseRows):
             shifted: NDArray[np.float64] = self.X[rows] - self.shift
             return shifted
-        taken = self.X[np.ravel(rows)].csr.toarray() - self.shift
+        taken = self.X[np.ravel(rows)].csr.toarray()
+        taken -= self.shift
         return np.reshape(taken, (*np.shape(rows), self.X.n_features))
 
     @property

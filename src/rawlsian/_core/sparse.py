@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, csr_matrix, issparse
+from scipy.sparse import csr_matrix, issparse
 
 from rawlsian._core import csr_kernels
 
@@ -72,14 +72,16 @@ class SparseRows:
     @property
     def csr(self) -> Any:
         """The rows as a SciPy CSR matrix, without a copy."""
-        return csr_matrix((self.values, self.columns, self.ends), self.shape)
+        ends = self.ends
+        if ends[-1] < 2**31:  # SciPy would copy columns to the type of the ends
+            ends = ends.astype(np.int32)
+        return csr_matrix((self.values, self.columns, ends), self.shape)
 
     def __getitem__(self, rows: NDArray[Any]) -> SparseRows:
         """Return the rows of a mask or of row numbers."""
         rows = np.asarray(rows)
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows
-        taken = csr_array((self.values, self.columns, self.ends), self.shape)[rows]
-        return SparseRows.of(taken)
+        return SparseRows.of(self.csr[rows])
 
     def dense(self, what: str = "this") -> NDArray[np.float64]:
         """Return the rows as an array, or raise ValueError if that would be large."""
@@ -90,7 +92,8 @@ class SparseRows:
     @cached_property
     def full(self) -> NDArray[np.int64]:
         """The columns in which at least half of the rows have an entry."""
-        members = np.bincount(self.columns, minlength=self.n_features)
+        members = np.zeros(self.n_features, np.int64)
+        csr_kernels.count_entries(self.columns, members)
         return np.flatnonzero(2 * members >= len(self))
 
     def figures(self, weights: NDArray[np.float64]) -> ColumnFigures:

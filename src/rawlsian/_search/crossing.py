@@ -66,14 +66,21 @@ class SearchStep(NamedTuple):
     largest_cost: float
 
 
-def random_centers(
+def random_rows(
     problem: Problem, n_runs: int, n_clusters: int, rng: np.random.RandomState
-) -> NDArray[np.float64]:
-    """Draw initial centers of each run: distinct rows with weight, if enough exist."""
+) -> NDArray[np.intp]:
+    """Draw rows of each run as centers: distinct ones with weight, if enough exist."""
     rows = np.flatnonzero(problem.weights > 0)
     replace = len(rows) < n_clusters
     drawn = [rng.choice(rows, n_clusters, replace=replace) for _ in range(n_runs)]
-    return problem.shifted_rows(np.array(drawn))
+    return np.array(drawn)
+
+
+def random_centers(
+    problem: Problem, n_runs: int, n_clusters: int, rng: np.random.RandomState
+) -> NDArray[np.float64]:
+    """Draw initial centers of each run, shifted, as ``random_rows`` draws rows."""
+    return problem.shifted_rows(random_rows(problem, n_runs, n_clusters, rng))
 
 
 def search(
@@ -92,8 +99,10 @@ def search(
     solutions found so far, if the user's own call keeps partial results.
     """
     n_runs, size = n_init + n_crossings, population_size(n_clusters)
-    starts = random_centers(runs.problem, n_init, n_clusters, rng)
-    best = _fittest(runs.run(starts[:STARTS_A_BATCH]), size)
+    # Centers can be large: they are made for one batch, and let go before the next.
+    starts = random_rows(runs.problem, n_init, n_clusters, rng)
+    centers_of = runs.problem.shifted_rows
+    best = _fittest([runs.run(centers_of(starts[:STARTS_A_BATCH]))], size)
     n_done = min(STARTS_A_BATCH, n_init)
     try:
         while True:
@@ -102,14 +111,16 @@ def search(
             if n_done == n_runs:
                 return best, False
             if n_done < n_init:
-                born = runs.run(starts[n_done : n_done + STARTS_A_BATCH])
+                born = runs.run(centers_of(starts[n_done : n_done + STARTS_A_BATCH]))
             else:
                 n_children = min(CROSSINGS_A_BATCH, n_runs - n_done)
                 children = _children(best, runs.problem, n_children, rng)
                 ceiling = GIVE_UP_ABOVE * float(best.objectives[-1])
                 born = runs.run(children, patience=PATIENCE, ceiling=ceiling)
+                del children
             n_done += len(born.n_iter)
-            best = _fittest(best.join(born), size)
+            best = _fittest([best, born], size)
+            del born
     except KeyboardInterrupt:
         if not keeps_partial():
             raise
@@ -137,9 +148,9 @@ def whole_search(
     )[0]
 
 
-def _fittest(solutions: Solutions, size: int) -> Solutions:
+def _fittest(found: list[Solutions], size: int) -> Solutions:
     """Return the best solutions, best first, without duplicates in group costs."""
-    ranked = np.sort(solutions.costs, axis=1)[:, ::-1]
+    ranked = np.sort(np.concatenate([each.costs for each in found]), axis=1)[:, ::-1]
     kept: list[int] = []
     for run in np.argsort(ranked[:, 0], kind="stable").tolist():
         if kept:
@@ -149,7 +160,9 @@ def _fittest(solutions: Solutions, size: int) -> Solutions:
         kept.append(run)
         if len(kept) == size:
             break
-    return solutions.take(kept)
+    # One by one: all centers together can be large.
+    rows = [row for each in found for row in zip(*each, strict=True)]
+    return Solutions(*map(np.array, zip(*(rows[run] for run in kept), strict=True)))
 
 
 def _children(

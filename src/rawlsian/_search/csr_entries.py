@@ -24,7 +24,9 @@ def list_csr(
     ranks[order] = np.arange(X.n_features)
     shifted = X.minus(shift)
     given = shifted.ends, shifted.columns
-    offsets, sorted_ranks = np.empty((2, len(shifted.values)), np.uint32)
+    offsets, sorted_ranks = (
+        np.empty(len(shifted.values), np.uint32) for _ in range(2)
+    )  # two arrays, as one of them is soon needed no more
     csr_kernels.sort_in_rows(*given, ranks, sorted_ranks, offsets)
     rows = csr_kernels.sort_rows(shifted.ends, sorted_ranks, offsets, shifted.values)
     del sorted_ranks

@@ -93,22 +93,18 @@ class FairRuns:
         problem, entries = self.problem, self.entries
         weights = problem.weights[entries.rows]
         n_runs, n_clusters, _ = init.shape
+        found = Solutions(
+            np.empty((n_runs, problem.n_groups)), np.empty((n_runs, problem.n_groups)),
+            np.empty_like(init), np.empty(n_runs, np.int64),
+        )  # fmt: skip
 
-        def find(start: int, stop: int) -> Solutions:
-            n = stop - start
-            solutions = Solutions(
-                np.empty((n, problem.n_groups)), np.empty((n, problem.n_groups)),
-                np.empty_like(init[start:stop]), np.empty(n, np.int64),
-            )  # fmt: skip
+        def find(start: int, stop: int) -> None:
             lloyd.fair_runs(
                 entries.shared, entries.ends, entries.columns, entries.values, weights,
                 entries.groups, problem.group_sizes, *problem.pooling[1:], self.squares,
-                init[start:stop], slots_for(n, problem, n_clusters), self.max_iter,
-                patience, ceiling, *solutions,
+                init[start:stop], slots_for(stop - start, problem, n_clusters),
+                self.max_iter, patience, ceiling, *(each[start:stop] for each in found),
             )  # fmt: skip
-            return solutions
 
-        first, *others = run_in_chunks(find, n_runs, smallest_chunk=RUNS_A_THREAD)
-        for solutions in others:
-            first = first.join(solutions)
-        return first
+        run_in_chunks(find, n_runs, smallest_chunk=RUNS_A_THREAD)
+        return found
