@@ -55,6 +55,20 @@ def near_kmeans(seed, n, k, n_groups, weights):
     return case._replace(labels=labels)
 
 
+@pytest.mark.parametrize(("n", "d", "k"), [(1, 1, 1), (64, 64, 3), (130, 70, 4)])
+def test_nearest_centers_have_the_bits_of_a_plain_sum(n, d, k):
+    rng = np.random.default_rng(n)
+    X, centers = rng.normal(size=(n, d)), rng.normal(size=(k, d))
+    centers[-1] = centers[0]  # a tie: the first wins
+
+    labels, distances = nearest(X, centers)
+
+    # cumsum adds one column after the other.
+    plain = np.cumsum((X[:, None] - centers) ** 2, axis=2)[:, :, -1]
+    assert labels.tolist() == plain.argmin(axis=1).tolist()
+    assert distances.tolist() == plain.min(axis=1).tolist()
+
+
 @settings(max_examples=200)
 @given(case=cases(utilities=("nearest",), n=(2, 12), k=(1, 5)))
 def test_no_single_move_differs_from_recomputing_everything(case):

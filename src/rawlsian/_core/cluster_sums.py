@@ -13,6 +13,10 @@ import numpy as np
 
 from rawlsian._support.compile import njit
 
+# Rows and columns of a tile of X, which stays in the cache.
+TILE = 64
+
+
 # --- Rows ---
 
 
@@ -47,17 +51,32 @@ def squared_norms(X, shift, norms, start, stop):
 def nearest_centers(X, centers, labels, distances, start, stop):
     """labels[i] = argmin_c |X[i] - centers[c]|^2; ties go to the lowest index.
 
+    Rows are read tile by tile, transposed, so that the innermost loop vectorises; the
+    sum of a distance has the order of the columns.
     OUT: labels[start:stop]; distances[start:stop], squared.
     """
     n_clusters, n_features = centers.shape
-    for i in range(start, stop):
-        distances[i] = np.inf
-        for c in range(n_clusters):
-            distance = 0.0
-            for j in range(n_features):
-                distance += (X[i, j] - centers[c, j]) ** 2
-            if distance < distances[i]:
-                labels[i], distances[i] = c, distance
+    tile = np.zeros((TILE, TILE))
+    totals = np.empty((n_clusters, TILE))
+    for first in range(start, stop, TILE):
+        n_rows = min(TILE, stop - first)
+        totals[:] = 0.0
+        for begin in range(0, n_features, TILE):
+            n_columns = min(TILE, n_features - begin)
+            for i in range(n_rows):
+                for j in range(n_columns):
+                    tile[j, i] = X[first + i, begin + j]
+            for c in range(n_clusters):
+                total = totals[c]
+                for j in range(n_columns):
+                    center = centers[c, begin + j]
+                    for i in range(TILE):
+                        total[i] += (tile[j, i] - center) ** 2
+        for i in range(n_rows):
+            distances[first + i] = np.inf
+            for c in range(n_clusters):
+                if totals[c, i] < distances[first + i]:
+                    labels[first + i], distances[first + i] = c, totals[c, i]
 
 
 # --- Statistics ---

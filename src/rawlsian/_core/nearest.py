@@ -7,9 +7,12 @@ from numpy.typing import NDArray
 
 from rawlsian._core import cluster_sums, csr_kernels
 from rawlsian._core.checks import check_labels
-from rawlsian._core.problem import ROWS_A_THREAD, Problem
+from rawlsian._core.problem import Problem
 from rawlsian._core.sparse import Matrix, SparseRows
 from rawlsian._support.threads import run_in_chunks
+
+# Distances to centers, times columns, that are worth a thread: a millisecond or so.
+NUMBERS_A_THREAD = 2**21
 
 
 def nearest(
@@ -25,7 +28,7 @@ def nearest(
     run_in_chunks(
         lambda start, stop: kernel(*given, labels, distances, start, stop),
         len(X),
-        smallest_chunk=ROWS_A_THREAD,
+        smallest_chunk=max(NUMBERS_A_THREAD // (X.shape[1] * len(centers)), 1),
     )
     return labels, distances
 
