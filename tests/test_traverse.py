@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from itertools import product
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from rawlsian import Assignment, Proposals, group_utilities, operators, traverse
 from rawlsian._core import (
     assigned_costs as _assigned_costs,
     group_costs as _group_costs,
+    nearest_costs as _nearest_costs,
     problem as _problem,
 )
 from rawlsian._core.problem import Problem
@@ -36,6 +38,64 @@ def run(case, operator, **options):
         utility=case.utility,
         **options,
     )
+
+
+# --- Several steps in one compiled call ---
+
+
+def recorded(trajectory):
+    """Return the bytes of every step."""
+    moves = [(o.examples, o.sources, o.targets) for o in trajectory.operations]
+    return (
+        [[array.tobytes() for array in move] for move in moves],
+        trajectory.utilities.tobytes(),
+        trajectory.labels.tobytes(),
+        trajectory.stop_reason,
+    )
+
+
+@pytest.mark.parametrize("utility", UTILITIES)
+@pytest.mark.parametrize("rows", ["continuous", "far", "grid", "duplicates"])
+@pytest.mark.parametrize("n_before_recompute", [4096, 7])
+def test_steps_in_one_call_have_the_bits_of_steps_one_by_one(
+    utility, rows, n_before_recompute, monkeypatch
+):
+    for module in (_group_costs, _assigned_costs, _nearest_costs):
+        monkeypatch.setattr(module, "MOVES_BEFORE_RECOMPUTE", n_before_recompute)
+    kinds = list(product((2, 3, 5), (1, 2, 4), ("ones", "zeros", "floats")))
+    for seed, (k, n_groups, weights) in enumerate(kinds):
+        case = make_case(seed, 24, k, n_groups, rows, weights, utility)
+
+        at_once = recorded(run(case, "R1"))
+        one_by_one = recorded(run(case, "R1", callback=lambda step: None))
+
+        assert at_once == one_by_one
+
+
+@pytest.mark.parametrize("utility", UTILITIES)
+def test_steps_of_the_golden_case_do_not_depend_on_their_number_in_a_call(
+    golden, utility, monkeypatch
+):
+    data = {"X": golden.X, "labels": golden.labels, "sensitive_features": golden.sex}
+    at_once = traverse(**data, utility=utility, max_iter=60)
+
+    # At least one step a call, and after each call one outside of it.
+    monkeypatch.setattr(_group_costs, "SINGLES_A_CALL", 4 * 3 * len(golden.X))
+    three_at_once = traverse(**data, utility=utility, max_iter=60)
+
+    assert at_once.stop_reason == "max_iter"
+    assert recorded(at_once) == recorded(three_at_once)
+
+
+def test_an_heir_of_r1_proposes_its_own_moves():
+    class Nothing(operators.R1):
+        def generate(self, assignment):
+            return iter(())
+
+    case = make_case(3, 24, 3, 2)
+
+    assert run(case, "R1").n_iter > 0
+    assert run(case, Nothing()).n_iter == 0
 
 
 # --- The golden case ---

@@ -80,7 +80,7 @@ class AssignedCosts(GroupCosts):
     ) -> NDArray[np.int64]:
         """Make the moves and update the sums."""
         problem, sources = self.problem, np.empty_like(targets)
-        cluster_sums.reassign(
+        move_kernels.reassign(
             problem.X, problem.shift, problem.norms, problem.weights, problem.groups,
             examples, targets, self.labels, self.members, self.counts, self._sums,
             self._squares, self._is_changed, sources,
@@ -106,12 +106,12 @@ class AssignedCosts(GroupCosts):
             array.copy() for array in (self.counts, self._sums, self._squares)
         )
         is_changed, utilities = self._is_changed.copy(), np.empty_like(self.utilities)
-        cluster_sums.reassign(
+        move_kernels.reassign(
             problem.X, problem.shift, problem.norms, problem.weights, problem.groups,
             examples, targets, self.labels.copy(), self.members.copy(), counts, sums,
             squares, is_changed, np.empty_like(targets),
         )  # fmt: skip
-        cluster_sums.summarise(
+        move_kernels.summarise(
             counts, sums, squares, problem.people, problem.max_distance,
             is_changed, self.mass.copy(), self.mean_norms.copy(),
             self.mean_dots.copy(), self.costs.copy(), utilities,
@@ -185,9 +185,25 @@ class AssignedCosts(GroupCosts):
             blocks += run_in_chunks(find, n_places, smallest_chunk=FIRSTS_A_THREAD)
         yield in_order_of_pairs(blocks)
 
+    def _walk_singles(
+        self, moved: tuple[NDArray[np.int64], ...], after: NDArray[np.float64]
+    ) -> tuple[int, bool]:
+        """Make the steps in one compiled call."""
+        problem = self.problem
+        n_made, is_raised = move_kernels.walk_singles(
+            problem.X, problem.columns, problem.shift, problem.norms, problem.weights,
+            problem.groups, self.labels, self.members, self.counts, self._sums,
+            self._squares, self._is_changed, self._products, self.utilities,
+            problem.group_sizes, problem.shares, problem.tolerance, self._move_costs,
+            *moved, problem.people, problem.max_distance, self.mass, self.mean_norms,
+            self.mean_dots, self.costs, after,
+        )  # fmt: skip
+        self._moves_since_recompute += n_made
+        return n_made, is_raised
+
     def _summarise(self) -> None:
         """Update means, costs and utilities after the sums changed."""
-        cluster_sums.summarise(
+        move_kernels.summarise(
             self.counts, self._sums, self._squares, self.problem.people,
             self.problem.max_distance, self._is_changed, self.mass,
             self.mean_norms, self.mean_dots, self.costs, self.utilities,

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from rawlsian._core import cluster_sums
 from rawlsian._core.assigned_costs import AssignedCosts
 from rawlsian._core.checks import check_labels
-from rawlsian._core.group_costs import Block, GroupCosts
+from rawlsian._core.group_costs import Block, GroupCosts, SingleSteps
 from rawlsian._core.nearest_costs import NearestCosts
 from rawlsian._core.pooling import Pooling
 from rawlsian._core.problem import Problem
@@ -221,6 +221,13 @@ class Assignment:
         The best pair must cost less than ``limit`` in total.
         """
         return self._costs.promising_pairs(examples, targets, limit)
+
+    def walk_singles(self, n_steps: int) -> SingleSteps:
+        """Make up to so many of the best single moves, one by one, in one call.
+
+        Utilities must not be pooled.
+        """
+        return self._costs.walk_singles(n_steps)
 
     def recompute(self) -> None:
         """Recompute everything from the labels, which removes accumulated rounding."""

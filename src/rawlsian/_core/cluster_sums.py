@@ -83,24 +83,6 @@ def nearest_centers(X, centers, labels, distances, start, stop):
 
 
 @njit
-def add_row(
-    X, shift, norms, weights, groups, i, c, sign, members, counts, sums, squares
-):
-    """Add row i to cluster c (sign = 1), or remove it (sign = -1).
-
-    OUT: members, counts, sums, squares.
-    """
-    g = groups[i]
-    w = sign * weights[i]
-    if weights[i] > 0.0:
-        members[c] += sign
-    counts[c, g] += w
-    squares[c, g] += w * norms[i]
-    for j in range(X.shape[1]):
-        sums[c, g, j] += w * (X[i, j] - shift[j])
-
-
-@njit
 def accumulate(
     X, shift, norms, weights, groups, labels, members, counts, sums, squares
 ):
@@ -110,10 +92,12 @@ def accumulate(
     sums[:] = 0.0
     squares[:] = 0.0
     for i in range(X.shape[0]):
-        c = labels[i]
-        add_row(
-            X, shift, norms, weights, groups, i, c, 1, members, counts, sums, squares
-        )
+        c, g, w = labels[i], groups[i], weights[i]
+        members[c] += w > 0.0
+        counts[c, g] += w
+        squares[c, g] += w * norms[i]
+        for j in range(X.shape[1]):
+            sums[c, g, j] += w * (X[i, j] - shift[j])
 
 
 @njit
@@ -142,72 +126,3 @@ def fault_in_moves(examples, targets, labels, weights, members):
         if left[labels[examples[move]]] == 0:
             return move, 4
     return -1, 0
-
-
-@njit
-def reassign(
-    X, shift, norms, weights, groups, examples, targets,
-    labels, members, counts, sums, squares, is_changed, sources,
-):  # fmt: skip
-    """Move each example to its target and mark the clusters that change.
-
-    OUT: labels, members, counts, sums, squares, is_changed; sources, the clusters
-    that the examples were in.
-    """
-    is_changed[:] = False
-    for move in range(examples.shape[0]):
-        i = examples[move]
-        source, target = labels[i], targets[move]
-        sources[move] = source
-        labels[i] = target
-        is_changed[source] = is_changed[target] = True
-        add_row(
-            X, shift, norms, weights, groups, i, source, -1,
-            members, counts, sums, squares,
-        )  # fmt: skip
-        add_row(
-            X, shift, norms, weights, groups, i, target, 1,
-            members, counts, sums, squares,
-        )  # fmt: skip
-
-
-@njit
-def summarise(
-    counts, sums, squares, group_sizes, max_distance, is_changed,
-    mass, mean_norms, mean_dots, costs, utilities,
-):  # fmt: skip
-    """Compute means and costs of the changed clusters, and the group utilities.
-
-    mass = N, mean_norms = m.m, mean_dots[g] = m.S[g],
-    costs[g] = sum of w |x - m|^2 over members of g = Q[g] - 2 m.S[g] + n[g] m.m,
-    utilities[g] = delta - sum_c costs[c, g] / N_g.
-    OUT: mass, mean_norms, mean_dots, costs of the changed clusters; utilities.
-    """
-    n_clusters, n_groups, n_features = sums.shape
-    mean = np.empty(n_features)
-    for c in range(n_clusters):
-        if not is_changed[c]:
-            continue
-        mass[c] = 0.0
-        mean[:] = 0.0
-        for g in range(n_groups):
-            mass[c] += counts[c, g]
-            for j in range(n_features):
-                mean[j] += sums[c, g, j]
-        norm = 0.0
-        for j in range(n_features):
-            mean[j] /= mass[c]
-            norm += mean[j] * mean[j]
-        mean_norms[c] = norm
-        for g in range(n_groups):
-            product = 0.0
-            for j in range(n_features):
-                product += mean[j] * sums[c, g, j]
-            mean_dots[c, g] = product
-            cost = squares[c, g] - 2 * product + counts[c, g] * norm
-            costs[c, g] = max(cost, 0.0)  # rounding can leave -1e-17
-    for g in range(n_groups):
-        total = 0.0
-        for c in range(n_clusters):
-            total += costs[c, g]
-        utilities[g] = max_distance - total / group_sizes[g]

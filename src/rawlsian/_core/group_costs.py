@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,18 @@ Block: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float64]]
 # Rows, the clusters that they left and those that they entered.
 Moved: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
+
+class SingleSteps(NamedTuple):
+    """Steps of one move each: the moves, and the group utilities after each.
+
+    The last one did not raise the lowest utility if ``is_raised`` is False.
+    """
+
+    moved: Moved
+    utilities: NDArray[np.float64]
+    is_raised: bool
+
+
 # Each move rounds the sums a little; after this many they are recomputed.
 MOVES_BEFORE_RECOMPUTE = 4096
 
@@ -28,6 +40,9 @@ MOVES_BEFORE_RECOMPUTE = 4096
 # hide the cost of calls and threads.
 PAIRS_A_BLOCK = 2_097_152
 PAIRS_A_THREAD = 32_768
+
+# Single moves that one call searches, in several steps: Ctrl-C waits so long.
+SINGLES_A_CALL = 1_048_576
 
 
 class GroupCosts(ABC):
@@ -66,6 +81,7 @@ class GroupCosts(ABC):
         self.labels = labels
         self.n_clusters = n_clusters
         self.members = np.zeros(n_clusters, dtype=np.int64)
+        self._moves_since_recompute = 0
         self._move_costs: NDArray[np.float64]
         self._has_move_costs = False
 
@@ -89,6 +105,24 @@ class GroupCosts(ABC):
         self, examples: NDArray[np.int64], targets: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """Make these valid moves and return the clusters that the examples left."""
+
+    def walk_singles(self, n_steps: int) -> SingleSteps:
+        """Make up to so many of the best single moves, one by one, in one call.
+
+        Utilities are not pooled. There may be fewer steps for other reasons than that
+        no move is admitted: the sums are to be recomputed, or Ctrl-C would wait.
+        """
+        n_singles = self.problem.n_samples * (self.n_clusters - 1)
+        n_steps = min(
+            n_steps, SINGLES_A_CALL // n_singles,
+            MOVES_BEFORE_RECOMPUTE - 1 - self._moves_since_recompute,
+        )  # fmt: skip
+        self._ensure_move_costs()
+        moved = tuple(np.empty((3, max(n_steps, 0)), np.int64))
+        after = np.empty((max(n_steps, 0), self.problem.n_groups))
+        n_made, is_raised = self._walk_singles(moved, after)
+        examples, sources, targets = (each[:n_made] for each in moved)
+        return SingleSteps((examples, sources, targets), after[:n_made], is_raised)
 
     @abstractmethod
     def utilities_after(
@@ -128,6 +162,15 @@ class GroupCosts(ABC):
         utilities: NDArray[np.float64],
     ) -> Callable[[int, int], Block]:
         """Return the search of ``pairs`` for first moves start to stop - 1."""
+
+    @abstractmethod
+    def _walk_singles(
+        self, moved: tuple[NDArray[np.int64], ...], after: NDArray[np.float64]
+    ) -> tuple[int, bool]:
+        """Make steps of ``walk_singles``; return their number and is_raised.
+
+        OUT: moved and after, of each step; they have room for so many steps.
+        """
 
     @abstractmethod
     def _make_move_costs(self) -> None:

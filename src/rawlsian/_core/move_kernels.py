@@ -1,4 +1,4 @@
-"""Move costs, searches for single moves and pairs, and the best proposal; compiled.
+"""Moves of rows: their effect on sums, their costs, searches, selection; compiled.
 
 Arrays and scalars in; each function names the arguments that it writes. Letters are
 those of ``cluster_sums``: row i, group g, cluster c, weight w, x = X[i] - shift,
@@ -22,6 +22,79 @@ ROWS_A_TILE = 4096
 
 # Rows of X that stay in the cache while several products with them are computed.
 ROWS_READ_AGAIN = 1024
+
+
+# --- Statistics ---
+
+
+@njit
+def reassign(
+    X, shift, norms, weights, groups, examples, targets,
+    labels, members, counts, sums, squares, is_changed, sources,
+):  # fmt: skip
+    """Move each example to its target and mark the clusters that change.
+
+    OUT: labels, members, counts, sums, squares, is_changed; sources, the clusters
+    that the examples were in.
+    """
+    is_changed[:] = False
+    for move in range(examples.shape[0]):
+        i = examples[move]
+        source, target, g = np.int64(labels[i]), targets[move], groups[i]
+        sources[move] = source
+        labels[i] = target
+        is_changed[source] = is_changed[target] = True
+        for is_entered in range(2):
+            c, sign = (target, 1) if is_entered else (source, -1)
+            w = sign * weights[i]
+            if weights[i] > 0.0:
+                members[c] += sign
+            counts[c, g] += w
+            squares[c, g] += w * norms[i]
+            for j in range(X.shape[1]):
+                sums[c, g, j] += w * (X[i, j] - shift[j])
+
+
+@njit
+def summarise(
+    counts, sums, squares, group_sizes, max_distance, is_changed,
+    mass, mean_norms, mean_dots, costs, utilities,
+):  # fmt: skip
+    """Compute means and costs of the changed clusters, and the group utilities.
+
+    mass = N, mean_norms = m.m, mean_dots[g] = m.S[g],
+    costs[g] = sum of w |x - m|^2 over members of g = Q[g] - 2 m.S[g] + n[g] m.m,
+    utilities[g] = delta - sum_c costs[c, g] / N_g.
+    OUT: mass, mean_norms, mean_dots, costs of the changed clusters; utilities.
+    """
+    n_clusters, n_groups, n_features = sums.shape
+    mean = np.empty(n_features)
+    for c in range(n_clusters):
+        if not is_changed[c]:
+            continue
+        mass[c] = 0.0
+        mean[:] = 0.0
+        for g in range(n_groups):
+            mass[c] += counts[c, g]
+            for j in range(n_features):
+                mean[j] += sums[c, g, j]
+        norm = 0.0
+        for j in range(n_features):
+            mean[j] /= mass[c]
+            norm += mean[j] * mean[j]
+        mean_norms[c] = norm
+        for g in range(n_groups):
+            product = 0.0
+            for j in range(n_features):
+                product += mean[j] * sums[c, g, j]
+            mean_dots[c, g] = product
+            cost = squares[c, g] - 2 * product + counts[c, g] * norm
+            costs[c, g] = max(cost, 0.0)  # rounding can leave -1e-17
+    for g in range(n_groups):
+        total = 0.0
+        for c in range(n_clusters):
+            total += costs[c, g]
+        utilities[g] = max_distance - total / group_sizes[g]
 
 
 # --- Rows ---
@@ -594,3 +667,76 @@ def best_proposal(proposed, utilities, shares, tolerance):
         if overall > best_overall or (is_harmless and not best_harmless):
             best, best_harmless, best_overall = j, is_harmless, overall
     return best, best_harmless, best_overall
+
+
+# --- Steps of R1 ---
+
+
+@njit
+def make_best_single(
+    X, columns_of_X, shift, norms, weights, groups, labels, members, counts, sums,
+    squares, is_changed, products, utilities, group_sizes, shares, tolerance,
+    move_costs, examples, sources, targets, step,
+):  # fmt: skip
+    """Make the best single move; return False if none is admitted.
+
+    Calls the kernels that R1, the selection and ``move`` call.
+    OUT: labels, members, counts, sums, squares, is_changed, products; the move, in
+    examples, sources and targets at ``step``.
+    """
+    n_samples, here = labels.shape[0], slice(step, step + 1)
+    singles, proposed = single_moves(
+        labels, utilities, group_sizes, tolerance, move_costs, False, 0, n_samples
+    )
+    best, _, _ = best_proposal(proposed, utilities, shares, tolerance)
+    if best < 0:
+        return False
+    example, target = divmod(singles[best], members.shape[0] - 1)
+    examples[step] = example
+    targets[step] = target + (target >= labels[example])
+    reassign(
+        X, shift, norms, weights, groups, examples[here], targets[here], labels,
+        members, counts, sums, squares, is_changed, sources[here],
+    )  # fmt: skip
+    update_products(
+        X, columns_of_X, shift, weights, groups, examples[here], sources[here],
+        targets[here], products, 0, n_samples,
+    )  # fmt: skip
+    return True
+
+
+@njit
+def walk_singles(
+    X, columns_of_X, shift, norms, weights, groups, labels, members, counts, sums,
+    squares, is_changed, products, utilities, group_sizes, shares, tolerance,
+    move_costs, examples, sources, targets, people, max_distance, mass, mean_norms,
+    mean_dots, costs, after,
+):  # fmt: skip
+    """Make the best single move, again and again, up to len(after) times.
+
+    It ends if no move is admitted, or if a move did not raise the lowest utility.
+    Returns the number of moves made, and is_raised, False in the latter case.
+    OUT: all statistics of the clustering; of each step its move and the group
+    utilities ``after`` it.
+    """
+    for step in range(after.shape[0]):
+        lowest = utilities.min()
+        if not make_best_single(
+            X, columns_of_X, shift, norms, weights, groups, labels, members, counts,
+            sums, squares, is_changed, products, utilities, group_sizes, shares,
+            tolerance, move_costs, examples, sources, targets, step,
+        ):  # fmt: skip
+            return step, True
+        summarise(
+            counts, sums, squares, people, max_distance, is_changed, mass, mean_norms,
+            mean_dots, costs, utilities,
+        )  # fmt: skip
+        fill_move_costs(
+            norms, weights, groups, labels, members, counts, mass, mean_norms,
+            mean_dots, products, is_changed, move_costs, 0, labels.shape[0],
+        )  # fmt: skip
+        for g in range(utilities.shape[0]):
+            after[step, g] = utilities[g]
+        if not utilities.min() > lowest:
+            return step + 1, False
+    return after.shape[0], True

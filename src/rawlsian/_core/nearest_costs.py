@@ -137,7 +137,7 @@ class NearestCosts(GroupCosts):
     ) -> NDArray[np.int64]:
         """Make the moves and update the sums of labels and cells."""
         problem, sources = self.problem, np.empty_like(targets)
-        cluster_sums.reassign(
+        move_kernels.reassign(
             problem.X, problem.shift, problem.norms, problem.weights, self._one_group,
             examples, targets, self.labels, self.members, self._label_counts,
             self._label_sums, self._label_squares, self._is_moved, sources,
@@ -167,7 +167,7 @@ class NearestCosts(GroupCosts):
             )
         )  # fmt: skip
         is_moved, utilities = self._is_moved.copy(), np.empty_like(self.utilities)
-        cluster_sums.reassign(
+        move_kernels.reassign(
             problem.X, problem.shift, problem.norms, problem.weights, self._one_group,
             examples, targets, self.labels.copy(), self.members.copy(), counts, sums,
             squares, is_moved, np.empty_like(targets),
@@ -314,6 +314,33 @@ class NearestCosts(GroupCosts):
             self._slack,
         )  # fmt: skip
 
+    def _walk_singles(
+        self, moved: tuple[NDArray[np.int64], ...], after: NDArray[np.float64]
+    ) -> tuple[int, bool]:
+        """Make the steps one by one; of each, Python calls only the kernels."""
+        problem = self.problem
+        for step in range(len(after)):
+            # Rows that change their cells count as moves too.
+            if self._moves_since_recompute >= MOVES_BEFORE_RECOMPUTE - 1:
+                return step, True
+            lowest = min(self.utilities.tolist())
+            if not move_kernels.make_best_single(
+                problem.X, problem.columns, problem.shift, problem.norms,
+                problem.weights, self._one_group, self.labels, self.members,
+                self._label_counts, self._label_sums, self._label_squares,
+                self._is_moved, self._label_products, self.utilities,
+                problem.group_sizes, problem.shares, problem.tolerance,
+                self._move_costs, *moved, step,
+            ):  # fmt: skip
+                return step, True
+            self._moves_since_recompute += 1
+            self._summarise_means()
+            self._update_cells(*self._measure(moved[0][step : step + 1]))
+            after[step] = self.utilities
+            if not min(self.utilities.tolist()) > lowest:
+                return step + 1, False
+        return len(after), True
+
     def _summarise_means(self) -> None:
         """Update the means of clusters whose members changed."""
         nearest_kernels.summarise_means(
@@ -363,7 +390,7 @@ class NearestCosts(GroupCosts):
     ) -> NDArray[np.int64]:
         """Update the sums of cells; return the cells that the rows left."""
         problem, sources = self.problem, np.empty_like(cells)
-        cluster_sums.reassign(
+        move_kernels.reassign(
             problem.X, problem.shift, problem.norms, problem.weights, problem.groups,
             rows, cells, self._cells, self._cell_members, self.counts, self._sums,
             self._squares, self._is_changed, sources,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,13 @@ from rawlsian._core.problem import Problem, Utility
 from rawlsian._support.frames import by_step, frame_of, html_of
 from rawlsian._support.interruption import keeps_partial
 from rawlsian.operators.proposals import Moves, Operator, select
+from rawlsian.operators.r1_r2 import MOVES_A_THREAD, R1
 
 # Relative to the variance. Rounding stays far below; above, the operator is wrong.
 LARGEST_TOLERANCE = 1e-3
+
+# Steps of a walk without a limit; a call makes fewer.
+MANY = 2**31
 
 StopReason = Literal["no_operation", "max_iter", "interrupted"]
 
@@ -36,6 +40,10 @@ class Operation:
     examples: NDArray[np.int64]
     sources: NDArray[np.int64]
     targets: NDArray[np.int64]
+
+
+# An operation, and the mean utility of each group after it.
+Recorded: TypeAlias = tuple[Operation, NDArray[np.float64]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,10 +167,16 @@ def traverse_of(
     assignment = Assignment(replace(problem, max_distance=0.0), labels)
     start_labels = assignment.labels.copy()
     start_utilities = problem.max_distance + assignment.own_utilities
-    steps: list[tuple[Operation, NDArray[np.float64]]] = []
+    steps: list[Recorded] = []
     stop_reason: StopReason = "max_iter"
+    is_compiled = callback is None and _walks_in_one_call(operator, assignment)
     try:
         while max_iter is None or len(steps) < max_iter:
+            if is_compiled:
+                left = MANY if max_iter is None else max_iter - len(steps)
+                steps += _walk_singles(assignment, operator, left, problem.max_distance)
+                if len(steps) == max_iter:
+                    break
             moves = select(operator.generate(assignment), assignment)
             if moves is None:
                 stop_reason = "no_operation"
@@ -183,20 +197,59 @@ def traverse_of(
     )
 
 
+def _walks_in_one_call(operator: Operator, assignment: Assignment) -> bool:
+    """Return True if one call can make several steps, as on one thread.
+
+    A heir of R1 may propose other moves; where threads share a step, Python between
+    the kernels takes next to no time.
+    """
+    n_singles = assignment.problem.n_samples * (assignment.n_clusters - 1)
+    is_pooled = assignment.problem.pooling.everyone > 0
+    return type(operator) is R1 and 0 < n_singles < 2 * MOVES_A_THREAD and not is_pooled
+
+
+def _walk_singles(
+    assignment: Assignment, operator: Operator, most: int, max_distance: float
+) -> list[Recorded]:
+    """Make steps of R1 in one call, and undo the last if it did not help."""
+    (examples, sources, targets), utilities, is_raised = assignment.walk_singles(most)
+    n_made = len(examples)
+    if not is_raised:
+        n_made -= 1
+        _undo(examples[n_made:], sources[n_made:], assignment, operator)
+    utilities += max_distance
+    return [
+        (Operation(examples[at], sources[at], targets[at]), utilities[step])
+        for step in range(n_made)
+        for at in (slice(step, step + 1),)
+    ]
+
+
 def _carry_out(
     moves: Moves, assignment: Assignment, operator: Operator
 ) -> Operation | None:
-    """Apply the moves; return None if they did not raise the lowest utility.
-
-    Then rounding was larger than the tolerance, as can happen if weights differ by
-    orders of magnitude. The moves are undone and the tolerance is raised.
-    """
+    """Apply the moves; return None if they did not raise the lowest utility."""
     before = assignment.lowest
     # Copy: an operator may return views of arrays that apply() changes.
     examples, targets = np.array(moves[0]), np.array(moves[1])
     sources = assignment.apply(examples, targets)
     if assignment.lowest > before:
         return Operation(examples, sources, targets)
+    _undo(examples, sources, assignment, operator)
+    return None
+
+
+def _undo(
+    examples: NDArray[np.int64],
+    sources: NDArray[np.int64],
+    assignment: Assignment,
+    operator: Operator,
+) -> None:
+    """Undo moves that did not raise the lowest utility, and raise the tolerance.
+
+    Rounding was larger than the tolerance, as can happen if weights differ by orders of
+    magnitude.
+    """
     assignment.apply(examples, sources)
     assignment.recompute()
     problem = assignment.problem
@@ -207,14 +260,13 @@ def _carry_out(
             "moves, as Assignment.utilities_after returns them."
         )
     assignment.tolerate(10 * problem.tolerance)
-    return None
 
 
 def _trajectory(
     problem: Problem,
     start_labels: NDArray[np.int32],
     start_utilities: NDArray[np.float64],
-    steps: list[tuple[Operation, NDArray[np.float64]]],
+    steps: list[Recorded],
     stop_reason: StopReason,
 ) -> Trajectory:
     """Return the trajectory of these steps, its end recomputed from the labels."""
