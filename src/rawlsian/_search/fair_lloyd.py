@@ -7,6 +7,7 @@ lowers it.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,8 @@ from numpy.typing import NDArray
 
 from rawlsian._core.problem import Problem
 from rawlsian._search import lloyd
-from rawlsian._search.entries import Entries, list_entries
+from rawlsian._search.dense_runs import dense_runs
+from rawlsian._search.entries import Entries, list_entries, share_of_entries
 from rawlsian._search.restarts import slots_for
 from rawlsian._support.threads import run_in_chunks
 
@@ -25,6 +27,9 @@ MAX_ITER = 300
 SAME = 1e-9
 
 RUNS_A_THREAD = 4
+
+# Share of entries in X above which matrix products are faster.
+DENSE_ABOVE = 0.35
 
 
 class Solutions(NamedTuple):
@@ -72,13 +77,27 @@ class FairRuns:
     ) -> None:
         self.problem = problem
         self.max_iter = max_iter
-        self.entries = list_entries(problem) if entries is None else entries
+        self._entries = entries
         squares = problem.weights * problem.norms
         by_group = np.bincount(problem.groups, squares, problem.n_groups)
         self.squares = problem.pooling.mix(np.asarray(by_group, np.float64))
 
+    @cached_property
+    def is_dense(self) -> bool:
+        """True if matrix products of whole rows are faster than sums of entries."""
+        return share_of_entries(self.problem) > DENSE_ABOVE
+
+    @property
+    def entries(self) -> Entries:
+        """The entries of X, listed at first use."""
+        if self._entries is None:
+            self._entries = list_entries(self.problem)
+        return self._entries
+
     def on(self, problem: Problem) -> FairRuns:
         """Return runs on the same rows and weights with other groups or pooling."""
+        if self.is_dense:
+            return FairRuns(problem, self.max_iter)
         groups = problem.groups[self.entries.rows]
         return FairRuns(problem, self.max_iter, self.entries._replace(groups=groups))
 
@@ -90,6 +109,30 @@ class FairRuns:
         A run ends early if its largest mean cost is above ``ceiling`` after
         ``patience`` iterations.
         """
+        find = self._run_dense if self.is_dense else self._run_sparse
+        return find(init, patience, ceiling)
+
+    def _run_dense(
+        self, init: NDArray[np.float64], patience: int, ceiling: float
+    ) -> Solutions:
+        n_runs, n_clusters, _ = init.shape
+        n_slots = slots_for(n_runs, self.problem, n_clusters)
+        first, *others = (
+            Solutions(
+                *dense_runs(
+                    self.problem, self.squares, init[start : start + n_slots],
+                    self.max_iter, patience=patience, ceiling=ceiling,
+                )
+            )
+            for start in range(0, n_runs, n_slots)
+        )  # fmt: skip
+        for solutions in others:
+            first = first.join(solutions)
+        return first
+
+    def _run_sparse(
+        self, init: NDArray[np.float64], patience: int, ceiling: float
+    ) -> Solutions:
         problem, entries = self.problem, self.entries
         weights = problem.weights[entries.rows]
         n_runs, n_clusters, _ = init.shape

@@ -180,5 +180,8 @@ def fair_weights_of_sums(
     # In the order for which fair_runs has the kernel compiled; another takes seconds.
     dots = np.ascontiguousarray(np.einsum("gcj,hcj->ghc", sums, sums))
     weights, costs = np.full(n_groups, 1 / n_groups), np.empty(n_groups)
-    lloyd.fair_weights(0, 1, group_sizes, squares, counts.ravel(), dots, weights, costs)
+    lloyd.fair_weights(
+        0, 1, group_sizes, squares, counts.ravel(), dots, lloyd.FAIR_TOLERANCE, weights,
+        costs,
+    )  # fmt: skip
     return weights

@@ -29,6 +29,13 @@ CANCELLED = 1e-3
 FAIR_TOLERANCE = 1e-10
 LEAST_WEIGHT = 1e-9
 
+# The tolerance is this times the share of rows that just changed, if that is more:
+# their changes move the minimum by more.
+ROUGH_TOLERANCE = 1e-4
+# With more than two groups, two of them share weight until this is left of the
+# difference of their costs: the other groups change it again.
+ROUGHLY = 0.1
+
 
 @njit
 def nearest_centers(
@@ -402,8 +409,8 @@ def group_costs(
 
 @njit
 def shift_weight(
-    giver, taker, slot, n_slots, group_sizes, squares, counts, dots, group_weights,
-    costs,
+    giver, taker, slot, n_slots, group_sizes, squares, counts, dots, tolerance,
+    group_weights, costs,
 ):  # fmt: skip
     """Move weight from one group to another until their costs are equal.
 
@@ -424,7 +431,7 @@ def shift_weight(
             group_weights, slot, n_slots, group_sizes, squares, counts, dots, costs
         )
         difference = costs[taker] - costs[giver]
-        if abs(difference) <= FAIR_TOLERANCE * costs[taker] or high - low < 1e-15:
+        if abs(difference) <= tolerance * costs[taker] or high - low < 1e-15:
             return
         if difference > 0.0:
             if step == 0:  # all of the weight is not enough
@@ -542,14 +549,15 @@ def balance_weights(
 
 @njit
 def fair_weights(
-    slot, n_slots, group_sizes, squares, counts, dots, group_weights, costs
+    slot, n_slots, group_sizes, squares, counts, dots, tolerance, group_weights, costs
 ):
     """Find the group weights whose centers minimise the largest mean cost.
 
-    Weight moves from the group with the lowest cost to the one with the highest and,
-    with more than two groups, among all that have weight, until the largest cost is
-    within FAIR_TOLERANCE of sum_g lambda_g cost_g, its lower bound. Groups with only
-    LEAST_WEIGHT are left out of that sum.
+    Newton steps equalise the costs of the groups with weight. Where they do not help,
+    and with two groups, weight moves from the group with the lowest cost to the one
+    with the highest. This ends when the largest cost is within a relative tolerance of
+    sum_g lambda_g cost_g, its lower bound. Groups with only LEAST_WEIGHT are left out
+    of that sum.
     IN and OUT: group_weights.  OUT: costs.
     """
     n_groups = group_sizes.shape[0]
@@ -560,17 +568,51 @@ def fair_weights(
             can_give = group_weights[g] > 2.0 * LEAST_WEIGHT and g != taker
             if can_give and (giver < 0 or costs[g] < costs[giver]):
                 giver = g
-        limit = FAIR_TOLERANCE * costs[taker]
-        if giver < 0 or spread_of_costs(group_weights, costs) <= limit:
+        spread = spread_of_costs(group_weights, costs)
+        if giver < 0 or spread <= tolerance * costs[taker]:
             break
+        enough = tolerance
+        if n_groups > 2:
+            if group_weights[taker] > 2.0 * LEAST_WEIGHT:
+                balance_weights(
+                    slot, n_slots, group_sizes, squares, counts, dots, group_weights,
+                    costs,
+                )  # fmt: skip
+                if spread_of_costs(group_weights, costs) < 0.5 * spread:
+                    continue
+                taker = np.argmax(costs)
+                for g in range(n_groups):
+                    can_give = group_weights[g] > 2.0 * LEAST_WEIGHT and g != taker
+                    if can_give and (giver == taker or costs[g] < costs[giver]):
+                        giver = g
+            difference = costs[taker] - costs[giver]
+            enough = max(tolerance, ROUGHLY * difference / costs[taker])
         shift_weight(
-            giver, taker, slot, n_slots, group_sizes, squares, counts, dots,
+            giver, taker, slot, n_slots, group_sizes, squares, counts, dots, enough,
             group_weights, costs,
         )  # fmt: skip
-        if n_groups > 2 and spread_of_costs(group_weights, costs) > limit:
-            balance_weights(
-                slot, n_slots, group_sizes, squares, counts, dots, group_weights, costs
-            )
+
+
+@njit
+def weigh_groups(
+    own, everyone, group_sizes, squares, counts, dots, tolerances, group_weights,
+    costs, pull,
+):  # fmt: skip
+    """Find the group weights of each slot, and how much a row of each group counts.
+
+    IN and OUT: group_weights.  OUT: costs, pull.
+    """
+    n_slots = len(tolerances)
+    pooled_counts, pooled_dots = counts, dots
+    if everyone > 0.0:
+        pooled_counts, pooled_dots = np.empty_like(counts), np.empty_like(dots)
+        pool_groups(own, everyone, counts, dots, pooled_counts, pooled_dots)
+    for slot in range(n_slots):
+        fair_weights(
+            slot, n_slots, group_sizes, squares, pooled_counts, pooled_dots,
+            tolerances[slot], group_weights[slot], costs[slot],
+        )  # fmt: skip
+        set_pull(own, everyone, group_weights[slot], group_sizes, slot, n_slots, pull)
 
 
 @njit
@@ -679,8 +721,12 @@ def fair_runs(
             pool_groups(own, everyone, counts, dots, *pooled)
         for slot in range(n_slots):
             if running[slot] >= 0:
+                share = n_changed[slot] / n_samples
+                if age[slot] + 1 == max_iter:
+                    share = 0.0
                 fair_weights(
-                    slot, n_slots, group_sizes, squares, *pooled, balance[slot],
+                    slot, n_slots, group_sizes, squares, *pooled,
+                    max(FAIR_TOLERANCE, ROUGH_TOLERANCE * share), balance[slot],
                     costs[running[slot]],
                 )  # fmt: skip
                 set_pull(own, everyone, balance[slot], group_sizes, slot, n_slots, pull)
