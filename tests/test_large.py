@@ -170,7 +170,7 @@ def test_ctrl_c_ends_with_the_best_so_far(at_pass):
         if isinstance(step, PassStep) and step.n_passes == at_pass:
             raise KeyboardInterrupt
 
-    fit = RawlsianKMeans(3, callback=stop, **FEW)
+    fit = RawlsianKMeans(8, callback=stop, **FEW)
     with pytest.warns(UserWarning, match="Interrupted"):
         fit.fit(open_blocks(X), sensitive_features=groups)
     assert len(fit.labels_) == 3000

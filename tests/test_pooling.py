@@ -358,12 +358,13 @@ def test_held_out_costs_are_those_of_centers_that_did_not_see_the_person(monkeyp
     problem = Problem.from_arrays(X, groups)
     seen = []
 
-    def path(part, n_clusters, strengths, rng):
+    def path(part, starts, strengths):
         seen.append(part)
         return [part.X.mean(axis=0, keepdims=True)] * len(strengths)
 
+    ends = pooling_cv.search_ends(FairRuns(problem, 10), 1, np.random.RandomState(1))
     monkeypatch.setattr(pooling_cv, "_path", path)
-    choice = pooling_cv.choose_pooling(problem, 1, np.random.RandomState(0))
+    choice = pooling_cv.choose_pooling(problem, 1, np.random.RandomState(0), ends)
 
     costs, rng = np.zeros(len(X)), np.random.RandomState(0)
     for _ in range(pooling_cv.N_REPEATS):

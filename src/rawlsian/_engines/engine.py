@@ -170,8 +170,13 @@ class Engine(ABC):
         """Pool the costs of the groups from now on; see ``Pooling``."""
 
     @abstractmethod
-    def to_search(self, n_clusters: int, rng: np.random.RandomState) -> Problem:
-        """Return the problem to search: all rows in memory, else a sample."""
+    def to_search(
+        self, n_clusters: int, rng: np.random.RandomState, effort: float = np.inf
+    ) -> Problem:
+        """Return the problem to search: a sample of many rows.
+
+        In memory the sample is the larger the more effort; infinity means all rows.
+        """
 
     @abstractmethod
     def finish_free(

@@ -10,8 +10,8 @@ from rawlsian._core.nearest import group_means, nearest
 from rawlsian._core.problem import Problem
 from rawlsian._engines.engine import Clusters
 from rawlsian._search.crossing import SearchEnd
-from rawlsian._search.fair_lloyd import FairRuns, Solutions
-from rawlsian._search.leximin import is_better
+from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns, Solutions
+from rawlsian._search.leximin import is_better, leximin_best
 from rawlsian._search.partitions import best_partitions, costs_of, improved
 from rawlsian._support.interruption import keeps_partial
 from rawlsian.operators.compositions import Rawls
@@ -19,6 +19,31 @@ from rawlsian.operators.traversal import traverse_of
 
 # Number of partitions to improve if centers are means.
 N_IMPROVED = 32
+
+# Number of solutions of a part of the rows that run on all; they end when an iteration
+# lowers the largest cost by less than the first share of it, the best of them by less
+# than the second.
+N_REFINED, ROUGH_GAIN, LEAST_GAIN = 8, 1e-4, 1e-7
+
+
+def refined(
+    searched: Problem, whole: Problem, found: Solutions, is_interrupted: bool
+) -> Solutions:
+    """Run the best solutions of a part on all rows; best first.
+
+    If all rows were searched, or upon Ctrl-C, the solutions stay as they are.
+    """
+    if searched.n_samples == whole.n_samples:
+        return found
+    found = found._replace(centers=found.centers + searched.shift - whole.shift)
+    if is_interrupted:
+        return found
+    runs = FairRuns(whole, MAX_ITER)
+    rough = runs.run(found.centers[:N_REFINED], least_gain=ROUGH_GAIN)
+    rough = rough.take(np.argsort(rough.objectives, kind="stable").tolist())
+    best = runs.run(rough.centers[:1], least_gain=LEAST_GAIN)
+    best = best.join(rough)
+    return leximin_best(runs, best) if whole.n_groups > 2 else best
 
 
 def free_centers(problem: Problem, found: Solutions, is_interrupted: bool) -> Clusters:

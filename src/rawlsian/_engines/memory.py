@@ -24,7 +24,7 @@ from rawlsian._engines.engine import (
     Rows,
     TrainingRows,
 )
-from rawlsian._engines.finishing import free_centers, walked_means
+from rawlsian._engines.finishing import free_centers, refined, walked_means
 from rawlsian._engines.intervals import (
     Comparisons,
     bootstrap_reaches,
@@ -32,10 +32,15 @@ from rawlsian._engines.intervals import (
     tables_of_terms,
 )
 from rawlsian._outofcore.problem import MAX_PASSES
+from rawlsian._outofcore.sample import balanced_part
 from rawlsian._rows.groups import encode_groups
 from rawlsian._search.fair_lloyd import FairRuns, Solutions
 from rawlsian.operators.proposals import Operator
 from rawlsian.operators.traversal import Trajectory, traverse_of
+
+# Rows to search with an effort of 1: the first number, or the second times the
+# clusters. Solutions are then refined on all rows.
+LEAST_SEARCHED, SEARCHED_A_CLUSTER = 10_000, 200
 
 
 class ArrayRows(Rows):
@@ -145,21 +150,37 @@ class InMemoryEngine(Engine):
         """Pool the costs of the groups."""
         self._problem = self._problem.pooled(strength)
 
-    def to_search(self, n_clusters: int, rng: np.random.RandomState) -> Problem:
-        """Return the problem without max_distance: its rounding must not decide."""
-        check_n_clusters(n_clusters, self.problem)
+    @property
+    def _without_delta(self) -> Problem:
+        """The problem without max_distance: its rounding must not decide."""
         return replace(self.problem, max_distance=0.0)
+
+    def to_search(
+        self, n_clusters: int, rng: np.random.RandomState, effort: float = np.inf
+    ) -> Problem:
+        """Return the problem, or a weighted part with equally many rows of a group."""
+        check_n_clusters(n_clusters, self.problem)
+        n_rows = effort * max(LEAST_SEARCHED, SEARCHED_A_CLUSTER * n_clusters)
+        if self.problem.n_samples <= n_rows:
+            return self._without_delta
+        return balanced_part(self._without_delta, int(n_rows), rng)
 
     def finish_free(
         self, runs: FairRuns, found: Solutions, is_interrupted: bool
     ) -> Clusters:
-        """Return the first solution."""
-        return free_centers(runs.problem, found, is_interrupted)
+        """Refine the solutions on all rows, and return the first."""
+        whole = self._without_delta
+        found = refined(runs.problem, whole, found, is_interrupted)
+        return free_centers(whole, found, is_interrupted)
 
     def finish_means(
         self, runs: FairRuns, found: Solutions, is_interrupted: bool
     ) -> Clusters:
         """Improve the partitions of the solutions, and walk on from the best."""
+        whole = self._without_delta
+        found = refined(runs.problem, whole, found, is_interrupted)
+        if whole.n_samples > runs.problem.n_samples:
+            runs = FairRuns(whole, runs.max_iter)
         runs = runs.on(runs.problem.dense("centers='mean'"))
         return walked_means(runs, found, is_interrupted)
 

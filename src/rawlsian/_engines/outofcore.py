@@ -170,7 +170,9 @@ class OutOfCoreEngine(Engine):
         sample = draw_sample(self.large, n_clusters, rng)
         self._sample = sample.pooled(self.large.pooling.strength)
 
-    def to_search(self, n_clusters: int, rng: np.random.RandomState) -> Problem:
+    def to_search(
+        self, n_clusters: int, rng: np.random.RandomState, effort: float = np.inf
+    ) -> Problem:
         """Draw a sample, and return the part of it to search."""
         self._draw(n_clusters, rng)
         check_n_clusters(n_clusters, self.sample.problem)

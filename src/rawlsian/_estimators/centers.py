@@ -22,14 +22,12 @@ from rawlsian._core.parameters import (
     check_count,
     random_state_of,
 )
-from rawlsian._core.problem import MaxDistance, Problem
+from rawlsian._core.problem import MaxDistance
 from rawlsian._engines.engine import Clusters, Engine
 from rawlsian._engines.opening import open_new
-from rawlsian._estimators.gap import forget_gap
 from rawlsian._estimators.progress import Progress, check_verbose
 from rawlsian._rows.blocks import Blocks
 from rawlsian._search.crossing import Callback
-from rawlsian._search.fair_lloyd import FairRuns
 from rawlsian._support.callers import warn_caller
 from rawlsian._support.interruption import call_partial
 
@@ -106,10 +104,7 @@ class CentersEstimator(
         progress = Progress.of(self)
         progress.opened(engine)
         rng = random_state_of(self.random_state)
-        searched = engine.to_search(self.n_clusters, rng)
-        forget_gap(self)
-        searched = self._pooled(engine, searched, rng)
-        found = self._search(engine, FairRuns(searched, self.max_iter), rng)
+        found = self._search(engine, rng)
         self._set_fitted(engine, found)
         progress.stage(
             f"{self.stop_reason_}: largest cost {found.costs.max():.6g} of "
@@ -135,20 +130,12 @@ class CentersEstimator(
     def _open(self, X: Any, sensitive_features: Any, sample_weight: Any) -> Engine:
         """Check X, groups and weights, and return their engine."""
 
-    def _pooled(
-        self, engine: Engine, searched: Problem, rng: np.random.RandomState
-    ) -> Problem:
-        """Return the problem to search, pooled if the estimator pools."""
-        return searched
-
     @abstractmethod
-    def _search(
-        self, engine: Engine, runs: FairRuns, rng: np.random.RandomState
-    ) -> Clusters:
+    def _search(self, engine: Engine, rng: np.random.RandomState) -> Clusters:
         """Run the search and return the best clusters."""
 
     def _check_parameters(self) -> None:
-        for name in ("n_clusters", "n_init", "max_iter"):
+        for name in ("n_clusters", "max_iter"):
             check_count(getattr(self, name), name)
         check_callback(self.callback)
         check_verbose(self.verbose)

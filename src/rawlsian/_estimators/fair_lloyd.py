@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rawlsian._core.parameters import Seed
+from rawlsian._core.parameters import Seed, check_count
 from rawlsian._core.problem import MaxDistance
 from rawlsian._engines.engine import Clusters, Engine
 from rawlsian._engines.opening import open_to_fit
@@ -114,9 +114,8 @@ class FairLloyd(CentersEstimator):
             max_distance=self.max_distance,
         )  # fmt: skip
 
-    def _search(
-        self, engine: Engine, runs: FairRuns, rng: np.random.RandomState
-    ) -> Clusters:
+    def _search(self, engine: Engine, rng: np.random.RandomState) -> Clusters:
+        runs = FairRuns(engine.to_search(self.n_clusters, rng), self.max_iter)
         progress = Progress.of(self)
         progress.stage(f"search: {self.n_init} runs")
         best, is_interrupted = search(
@@ -124,3 +123,7 @@ class FairLloyd(CentersEstimator):
             callback=progress.watch(self.callback),
         )  # fmt: skip
         return engine.finish_free(runs, best, is_interrupted)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_count(self.n_init, "n_init")

@@ -92,11 +92,13 @@ def set_gap(
 
 
 def utilitarian_cost(
-    runs: FairRuns, n_clusters: int, rng: np.random.RandomState
+    problem: Problem, max_iter: int, n_clusters: int, rng: np.random.RandomState
 ) -> float:
-    """Search the best plain k-means; return its largest mean group cost."""
-    problem = runs.problem
+    """Search the best plain k-means; return its largest mean group cost.
+
+    The problem's max_distance must be 0.
+    """
     everyone = problem.as_one_group()
-    found = thorough_search(FairRuns(everyone, runs.max_iter), n_clusters, rng)
+    found = thorough_search(FairRuns(everyone, max_iter), n_clusters, rng)
     centers = found.centers[:1] + everyone.shift
     return float(costs_of(problem, best_partitions(problem, centers, 1)[0]).max())

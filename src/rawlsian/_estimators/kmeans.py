@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -15,20 +17,30 @@ from rawlsian._estimators.centers import CentersEstimator
 from rawlsian._estimators.gap import (
     WhichBound,
     check_which_bound,
+    forget_gap,
     optional_bound,
     set_gap,
     utilitarian_cost,
 )
-from rawlsian._estimators.pooling_cv import choose_strength
+from rawlsian._estimators.pooling_cv import (
+    Ends,
+    can_choose,
+    choose_strength,
+    search_ends,
+)
 from rawlsian._estimators.progress import Progress
 from rawlsian._outofcore.problem import MAX_PASSES
-from rawlsian._search.crossing import N_INIT, Callback, enough_crossings, search
+from rawlsian._search.crossing import Callback, search
 from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns, Solutions
 from rawlsian._search.leximin import leximin_best
 
 # Passes that a fit out of core needs: to check the rows, to draw the sample, to add up
 # the clusters that were found, and to label all rows.
 LEAST_PASSES = 4
+
+# Effort of a search that starts from those with which the pooling was chosen, relative
+# to theirs.
+SEEDED_EFFORT = 0.5
 
 
 class RawlsianKMeans(CentersEstimator):
@@ -173,7 +185,8 @@ class RawlsianKMeans(CentersEstimator):
         n_clusters: int = 8,
         *,
         centers: Literal["free", "mean"] = "free",
-        n_init: int = N_INIT,
+        effort: float = 1.0,
+        n_init: int | None = None,
         n_crossings: int | None = None,
         pooling: PoolingStrength = "cv",
         max_distance: MaxDistance = "auto",
@@ -186,6 +199,7 @@ class RawlsianKMeans(CentersEstimator):
     ) -> None:
         self.n_clusters = n_clusters
         self.centers = centers
+        self.effort = effort
         self.n_init = n_init
         self.n_crossings = n_crossings
         self.pooling = pooling
@@ -208,55 +222,69 @@ class RawlsianKMeans(CentersEstimator):
             callback=Progress.of(self).watch(self.callback),
         )  # fmt: skip
 
-    def _pooled(
-        self, engine: Engine, searched: Problem, rng: np.random.RandomState
-    ) -> Problem:
-        if self.pooling == "cv":
-            self.pooling_ = choose_strength(self, searched, self.n_clusters, rng)
-        else:
-            self.pooling_ = float(self.pooling)
-        Progress.of(self).pooled(self.pooling, self.pooling_)
-        engine.pool(self.pooling_)
-        return searched.pooled(self.pooling_)
-
     def _set_fitted(self, engine: Engine, found: Clusters) -> None:
         super()._set_fitted(engine, found)
         self.pooled_costs_ = engine.known.pooled_means(found.costs)
 
-    def _search(
-        self, engine: Engine, runs: FairRuns, rng: np.random.RandomState
-    ) -> Clusters:
-        best, is_interrupted = self._solutions(runs, rng)
+    def _search(self, engine: Engine, rng: np.random.RandomState) -> Clusters:
+        searched = engine.to_search(self.n_clusters, rng, self.effort)
+        forget_gap(self)
+        ends = self._pool(engine, searched, rng)
+        runs = FairRuns(searched.pooled(self.pooling_), self.max_iter)
+        best, is_interrupted = self._solutions(runs, ends, rng)
         finish = engine.finish_free if self.centers == "free" else engine.finish_means
         found = finish(runs, best, is_interrupted)
         if self.bound is not None and found.stop_reason != "interrupted":
             with optional_bound():
-                self._set_gap(engine, runs, found, best.group_weights[0], rng)
+                self._set_gap(engine, found, best.group_weights[0], rng)
         return found
 
+    def _pool(
+        self, engine: Engine, searched: Problem, rng: np.random.RandomState
+    ) -> Ends | None:
+        """Set `pooling_`; if it is chosen, return the ends that were searched."""
+        ends = None
+        if self.pooling != "cv":
+            self.pooling_ = float(self.pooling)
+        else:
+            if can_choose(searched, self.n_clusters):
+                ends = search_ends(
+                    FairRuns(searched, self.max_iter), self.n_clusters, rng,
+                    self.effort, n_init=self.n_init, n_crossings=self.n_crossings,
+                )  # fmt: skip
+            self.pooling_ = choose_strength(self, searched, self.n_clusters, rng, ends)
+        Progress.of(self).pooled(self.pooling, self.pooling_)
+        engine.pool(self.pooling_)
+        return ends
+
     def _solutions(
-        self, runs: FairRuns, rng: np.random.RandomState
+        self, runs: FairRuns, ends: Ends | None, rng: np.random.RandomState
     ) -> tuple[Solutions, bool]:
         """Search; return the solutions, best first, and is_interrupted."""
-        n_crossings = self.n_crossings
-        if n_crossings is None:
-            n_crossings = enough_crossings(self.n_clusters)
         progress = Progress.of(self)
-        progress.stage(f"search: {self.n_init} starts, {n_crossings} crossings")
-        best, is_interrupted = search(
-            runs, self.n_clusters, n_init=self.n_init, n_crossings=n_crossings,
-            rng=rng, callback=progress.watch(self.callback),
-        )  # fmt: skip
+        n_init, effort, seeds = self.n_init, self.effort, None
+        if ends is not None:
+            n_init, effort, seeds = 0, SEEDED_EFFORT * effort, ends.centers()
+        if ends is not None and self.pooling_ == 0:
+            best, is_interrupted = ends.fair, False
+        else:
+            best, is_interrupted = search(
+                runs, self.n_clusters, rng=rng, n_init=n_init,
+                n_crossings=self.n_crossings, effort=effort, seeds=seeds,
+                callback=progress.watch(self.callback),
+            )  # fmt: skip
+        progress.stage(f"search: largest cost {best.objectives[0]:.6g}")
         if runs.problem.n_groups > 2 and not is_interrupted:
             best = leximin_best(runs, best)
         return best, is_interrupted
 
     def _set_gap(
-        self, engine: Engine, runs: FairRuns, found: Clusters,
-        lam: NDArray[np.float64], rng: np.random.RandomState,
+        self, engine: Engine, found: Clusters, lam: NDArray[np.float64],
+        rng: np.random.RandomState,
     ) -> None:  # fmt: skip
         """Set `bound_`, `gap_closed_` and `proved_gap_`."""
-        start = utilitarian_cost(runs, self.n_clusters, rng)
+        whole = replace(engine.problem, max_distance=0.0)
+        start = utilitarian_cost(whole, self.max_iter, self.n_clusters, rng)
         cost = float(engine.problem.pooled_means(found.costs).max())
         set_gap(
             self, engine.problem, found.centers, cost, start, rng, group_weights=lam
@@ -264,10 +292,22 @@ class RawlsianKMeans(CentersEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        if self.n_init is not None:
+            check_count(self.n_init, "n_init")
         if self.n_crossings is not None:
             check_count(self.n_crossings, "n_crossings", least=0)
+        check_effort(self.effort)
         if self.centers not in ("free", "mean"):
             raise ValueError(f"centers must be 'free' or 'mean', got {self.centers!r}.")
         check_count(self.max_passes, "max_passes", least=LEAST_PASSES)
         check_pooling(self.pooling, allows_cv=True)
         check_which_bound(self.bound)
+
+
+def check_effort(effort: object) -> None:
+    """Raise ValueError unless effort is a finite number above 0."""
+    if not isinstance(effort, Real) or not 0 < float(effort) < np.inf:
+        raise ValueError(
+            f"effort must be a number above 0, got {effort!r}; 1 is the default, and a "
+            "search with 4 is four times as long."
+        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,16 +13,18 @@ from rawlsian._core.nearest import nearest
 from rawlsian._core.problem import Problem
 from rawlsian._outofcore.sample import balanced_part
 from rawlsian._search.crossing import whole_search
-from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns
+from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns, Solutions
 
 # Folds; more of them, up to the second number, if too few rows are left to the others.
-N_FOLDS, MOST_FOLDS, N_REPEATS = 5, 20, 2
+# Up to FEW_ROWS, people are dealt anew N_REPEATS times: chance decides more there.
+N_FOLDS, MOST_FOLDS, N_REPEATS, FEW_ROWS = 5, 20, 2, 2_000
 # A cost up to this, relative to the largest squared norm of a row, is rounding.
 ROUNDING = 1e-24
 
-# Runs of the search for each end of the path in a fold, and number of solutions of each
-# end from which the runs in between start.
-N_INIT, N_CROSSINGS, N_CARRIED = 32, 64, 8
+# Effort of the search for k-means, relative to that for the worst-off group from whose
+# solutions it starts; number of solutions of each from which the runs of a fold start,
+# and the gain below which these end, relative to the cost.
+PLAIN_EFFORT, N_CARRIED, LEAST_GAIN = 0.25, 4, 1e-4
 
 # Strengths tried between 0 and infinity: from the first number to the second times the
 # number of people, each the third times the one before.
@@ -35,7 +37,22 @@ N_DRAWS = 400
 
 # With more rows, a part is cross-validated: all rows of small groups, and equally many
 # of the others.
-MOST_ROWS = 20_000
+MOST_ROWS = 5_000
+
+
+class Ends(NamedTuple):
+    """Solutions of all rows without pooling, and those of k-means; best first.
+
+    ``plain`` has shape (n_plain, n_clusters, n_features); as in the solutions, the
+    problem's shift is subtracted.
+    """
+
+    fair: Solutions
+    plain: NDArray[np.float64]
+
+    def centers(self, n_carried: int | None = None) -> NDArray[np.float64]:
+        """Return centers of both, the first of each."""
+        return np.concatenate([self.fair.centers[:n_carried], self.plain[:n_carried]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,45 +86,79 @@ class PoolingChoice:
 
 
 def choose_strength(
-    estimator: Any, problem: Problem, n_clusters: int, rng: np.random.RandomState
+    estimator: Any,
+    problem: Problem,
+    n_clusters: int,
+    rng: np.random.RandomState,
+    ends: Ends | None = None,
 ) -> float:
     """Return the strength of pooling that is chosen, and set `pooling_cv_`."""
-    choice = choose_pooling(problem, n_clusters, rng)
+    choice = choose_pooling(problem, n_clusters, rng, ends)
     if choice is None:
         return 0.0
     estimator.pooling_cv_ = choice
     return choice.strength
 
 
+def search_ends(
+    runs: FairRuns,
+    n_clusters: int,
+    rng: np.random.RandomState,
+    effort: float = 1.0,
+    **options: Any,
+) -> Ends:
+    """Search the best centers of a problem without pooling, and those of k-means."""
+    fair = whole_search(runs, n_clusters, rng, effort=effort, **options)
+    plain = whole_search(
+        runs.on(runs.problem.as_one_group()), n_clusters, rng,
+        effort=PLAIN_EFFORT * effort, seeds=fair.centers,
+    )  # fmt: skip
+    return Ends(fair, plain.centers)
+
+
 def choose_pooling(
-    problem: Problem, n_clusters: int, rng: np.random.RandomState
+    problem: Problem,
+    n_clusters: int,
+    rng: np.random.RandomState,
+    ends: Ends | None = None,
 ) -> PoolingChoice | None:
     """Compare strengths of pooling by the cost of people left out of the fit.
 
-    In each fold, centers are searched for both ends, 0 and infinity. Between them
-    Fair-Lloyd starts from the best solutions of both ends and from the centers before.
+    Both ends, 0 and infinity, are searched once, with all people. In each fold,
+    Fair-Lloyd starts from the best solutions of both ends, and between them from the
+    centers found before.
     None with one group, or nearly as many clusters as rows: there is nothing to choose.
     """
-    n_folds = _n_folds(int((problem.weights > 0).sum()), n_clusters)
-    if problem.n_groups == 1 or n_folds > MOST_FOLDS:
+    if not can_choose(problem, n_clusters):
         return None
     problem = problem.pooled(0)
+    part = problem
     if problem.n_samples > MOST_ROWS:
-        problem = balanced_part(problem, MOST_ROWS, rng)
-    strengths = _strengths(problem)
-    costs = np.zeros((len(strengths), problem.n_samples))
-    for _ in range(N_REPEATS):
-        folds = deal_problem(problem, n_folds, rng)
+        part = balanced_part(problem, MOST_ROWS, rng)
+    if ends is None:
+        problem = part
+        ends = search_ends(FairRuns(part, MAX_ITER), n_clusters, rng)
+    starts = ends.centers(N_CARRIED) + problem.shift
+    strengths, n_folds = _strengths(part), _n_folds(part, n_clusters)
+    n_repeats = N_REPEATS if part.n_samples <= FEW_ROWS else 1
+    costs = np.zeros((len(strengths), part.n_samples))
+    for _ in range(n_repeats):
+        folds = deal_problem(part, n_folds, rng)
         for fold in range(n_folds):
             left_out = folds == fold
-            part = part_of(problem, (folds >= 0) & ~left_out)
-            for j, centers in enumerate(_path(part, n_clusters, strengths, rng)):
-                costs[j, left_out] += nearest(problem.X[left_out], centers)[1]
-    costs /= N_REPEATS
-    costs[costs <= ROUNDING * problem.norms.max()] = 0.0
-    means, deviations = _by_group(problem, costs)
-    expected = _expected_largest(problem, means, deviations)
+            others = part_of(part, (folds >= 0) & ~left_out)
+            for j, centers in enumerate(_path(others, starts, strengths)):
+                costs[j, left_out] += nearest(part.X[left_out], centers)[1]
+    costs /= n_repeats
+    costs[costs <= ROUNDING * part.norms.max()] = 0.0
+    means, deviations = _by_group(part, costs)
+    expected = _expected_largest(part, means, deviations)
     return PoolingChoice(strengths, means, expected)
+
+
+def can_choose(problem: Problem, n_clusters: int) -> bool:
+    """Return True if there are groups to pool, and people to leave out."""
+    return problem.n_groups > 1 and _n_folds(problem, n_clusters) <= MOST_FOLDS
 
 
 def _strengths(problem: Problem) -> NDArray[np.float64]:
@@ -123,8 +174,9 @@ def _strengths(problem: Problem) -> NDArray[np.float64]:
     return np.array([0.0, *between, np.inf])
 
 
-def _n_folds(n_rows: int, n_clusters: int) -> int:
+def _n_folds(problem: Problem, n_clusters: int) -> int:
     """Return N_FOLDS, or as many as leave no fewer rows than clusters to the others."""
+    n_rows = int((problem.weights > 0).sum())
     n_spare = n_rows - n_clusters
     if n_spare < 1 or n_rows < N_FOLDS:
         return MOST_FOLDS + 1
@@ -132,24 +184,23 @@ def _n_folds(n_rows: int, n_clusters: int) -> int:
 
 
 def _path(
-    part: Problem,
-    n_clusters: int,
-    strengths: NDArray[np.float64],
-    rng: np.random.RandomState,
+    part: Problem, starts: NDArray[np.float64], strengths: NDArray[np.float64]
 ) -> list[NDArray[np.float64]]:
     """Return the best centers found with each strength, from 0 to infinity."""
     runs = FairRuns(part, MAX_ITER)
-    fair, plain = (
-        whole_search(each, n_clusters, rng, N_INIT, N_CROSSINGS).centers
-        for each in (runs, runs.on(part.as_one_group()))
-    )
-    carried = np.concatenate([fair[:N_CARRIED], plain[:N_CARRIED]])
-    found = [fair[0]]
+
+    def best(problem: Problem, init: NDArray[np.float64]) -> NDArray[np.float64]:
+        ends = runs.on(problem).run(init, least_gain=LEAST_GAIN)
+        centers: NDArray[np.float64] = ends.centers[np.argmin(ends.objectives)]
+        return centers
+
+    fair = best(part, starts - part.shift)
+    plain = best(part.as_one_group(), starts - part.shift)
+    found = [fair]
     for strength in strengths[1:-1]:
-        ends = runs.on(part.pooled(strength)).run(np.array([*carried, found[-1]]))
-        found.append(ends.centers[np.argmin(ends.objectives)])
-    found.append(plain[0])
-    return [centers + part.shift for centers in found]
+        init = np.array([found[-1], fair, plain])
+        found.append(best(part.pooled(strength), init))
+    return [centers + part.shift for centers in [*found, plain]]
 
 
 def _by_group(

@@ -29,8 +29,8 @@ from rawlsian._search.frontier import (
 from rawlsian.operators.compositions import get_operator
 from rawlsian.operators.traversal import Trajectory, traverse_of
 
-# Runs of a search between the ends, as in the choice of the pooling.
-QUICK_INIT, QUICK_CROSSINGS = 32, 64
+# Effort of a search between the ends.
+QUICK = 0.5
 # Solutions of each search from which runs in between start, and where between the ends
 # there are more searches.
 N_CARRIED, BETWEEN = 8, (1 / 3, 2 / 3)
@@ -122,9 +122,7 @@ class Finder:
         for step in BETWEEN:
             weighted = weighted_as_one(self.searched, self.shares_at(step))
             runs = FairRuns(weighted, MAX_ITER)
-            best = whole_search(
-                runs, self.n_clusters, self.rng, QUICK_INIT, QUICK_CROSSINGS
-            )
+            best = whole_search(runs, self.n_clusters, self.rng, effort=QUICK)
             found.append(best.centers[:N_CARRIED] + weighted.shift)
         return np.concatenate(found)
 

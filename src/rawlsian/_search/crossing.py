@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from rawlsian._core.problem import Problem
-from rawlsian._search.fair_lloyd import SAME, FairRuns, Solutions
+from rawlsian._search.fair_lloyd import FairRuns, Solutions
 from rawlsian._support.interruption import call_whole, keeps_partial
 
 # Crossings per batch; probability that one center moves to a random example; a crossed
 # run ends if after PATIENCE iterations its largest mean cost is above GIVE_UP_ABOVE
 # times the largest mean cost of the worst solution kept.
-CROSSINGS_A_BATCH = 32
+CROSSINGS_A_BATCH = 16
 SHARE_MUTATED = 0.5
 PATIENCE = 2
 GIVE_UP_ABOVE = 1.02
@@ -28,8 +28,20 @@ GIVE_UP_ABOVE = 1.02
 # Random starts per batch; a search can be interrupted between batches.
 STARTS_A_BATCH = 64
 
-# Default number of random starts.
-N_INIT = 64
+# With an effort of 1: number of random starts; the search ends after so many crossings
+# a cluster, one after another, that did not lower the largest cost by a relative
+# LEAST_PROGRESS. Beyond FEW_CLUSTERS runs take long, and both numbers fall with
+# 1 / n_clusters, to LEAST_SHARE of what they were.
+N_INIT, STALE_A_CLUSTER, LEAST_PROGRESS = 64, 24, 1e-4
+FEW_CLUSTERS, LEAST_SHARE = 10, 0.25
+# A run on dense rows ends when an iteration lowers its largest cost by less than this,
+# relative to it; the best runs converge in the end. Runs on sparse rows are cheap: they
+# all converge, and the effort is multiplied.
+LEAST_GAIN, SPARSE_EFFORT = 3e-4, 2.5
+
+# Solutions kept at most; solutions with costs that differ by less, relative to them,
+# are the same but for an iteration; number of solutions to run until they converge.
+MOST_KEPT, ALIKE, N_CONVERGED = 48, 1e-6, 8
 
 # Called with a SearchStep; out of core also with a PassStep, defined in a later room.
 Callback: TypeAlias = Callable[[Any], object]
@@ -40,12 +52,27 @@ SearchEnd = Literal["completed", "max_passes", "interrupted"]
 
 def population_size(n_clusters: int) -> int:
     """Return the number of solutions kept: more clusters allow more differences."""
-    return 4 * n_clusters + 4
+    return min(4 * n_clusters + 4, MOST_KEPT)
 
 
-def enough_crossings(n_clusters: int) -> int:
-    """Return a number of crossings beyond which more did not help on Adult samples."""
-    return min(100 + 12 * n_clusters**2, 10_000)
+def most_crossings(n_clusters: int, effort: float = 1.0) -> int:
+    """Return the number of crossings after which a search ends in any case."""
+    return int(effort * min(100 + 12 * n_clusters**2, 10_000))
+
+
+def starts_for(n_clusters: int, effort: float = 1.0) -> int:
+    """Return the number of random starts."""
+    return max(round(N_INIT * _share(n_clusters) * effort), 1)
+
+
+def patience_for(n_clusters: int, effort: float = 1.0) -> int:
+    """Return the number of crossings in vain after which a search ends."""
+    few = min(n_clusters, FEW_CLUSTERS)
+    return max(round(STALE_A_CLUSTER * few * _share(n_clusters) * effort), 1)
+
+
+def _share(n_clusters: int) -> float:
+    return max(min(FEW_CLUSTERS / n_clusters, 1.0), LEAST_SHARE)
 
 
 class SearchStep(NamedTuple):
@@ -56,7 +83,7 @@ class SearchStep(NamedTuple):
     n_done : int
         Number of runs done.
     n_runs : int
-        Number of runs in all.
+        Number of runs at most; in the last step, the number of runs done.
     largest_cost : float
         The largest mean cost of a group in the best solution so far.
     """
@@ -72,8 +99,10 @@ def random_rows(
     """Draw rows of each run as centers: distinct ones with weight, if enough exist."""
     rows = np.flatnonzero(problem.weights > 0)
     replace = len(rows) < n_clusters
-    drawn = [rng.choice(rows, n_clusters, replace=replace) for _ in range(n_runs)]
-    return np.array(drawn)
+    drawn = np.empty((n_runs, n_clusters), np.intp)
+    for run in range(n_runs):
+        drawn[run] = rng.choice(rows, n_clusters, replace=replace)
+    return drawn
 
 
 def random_centers(
@@ -83,41 +112,92 @@ def random_centers(
     return problem.shifted_rows(random_rows(problem, n_runs, n_clusters, rng))
 
 
+class Starts(NamedTuple):
+    """Initial centers of the independent runs: seeds first, then rows.
+
+    Centers can be large, so they are made for one batch at a time. ``seeds``, shifted,
+    has shape (n_seeds, n_clusters, n_features), ``rows`` (n_runs, n_clusters).
+    """
+
+    problem: Problem
+    seeds: NDArray[np.float64] | None
+    rows: NDArray[np.intp]
+
+    @property
+    def n_runs(self) -> int:
+        """Number of runs."""
+        return len(self.rows) + (0 if self.seeds is None else len(self.seeds))
+
+    def batch(self, start: int) -> NDArray[np.float64]:
+        """Return the centers of the next STARTS_A_BATCH runs, shifted."""
+        stop = start + STARTS_A_BATCH
+        if self.seeds is None:
+            return self.problem.shifted_rows(self.rows[start:stop])
+        n_seeds = len(self.seeds)
+        rows = self.rows[max(start - n_seeds, 0) : max(stop - n_seeds, 0)]
+        return np.concatenate([self.seeds[start:stop], self.problem.shifted_rows(rows)])
+
+
 def search(
     runs: FairRuns,
     n_clusters: int,
     *,
-    n_init: int,
-    n_crossings: int,
     rng: np.random.RandomState,
+    n_init: int | None = None,
+    n_crossings: int | None = None,
+    effort: float = 1.0,
+    seeds: NDArray[np.float64] | None = None,
     callback: Callable[[SearchStep], object] | None = None,
 ) -> tuple[Solutions, bool]:
     """Return the best solutions found, best first, and is_interrupted.
 
-    Independent runs come first. Then the best solutions are crossed with each other,
-    and their offspring in turn. After the first batch Ctrl-C ends the search with the
-    solutions found so far, if the user's own call keeps partial results.
+    Independent runs come first, from ``seeds`` (centers, shifted) and from random rows.
+    Then the best solutions are crossed with each other, and their offspring in turn:
+    ``n_crossings`` times, or until they have stopped to help. Runs end early and the
+    best then converge; without crossings all do. After the first batch Ctrl-C ends the
+    search with the solutions found so far, if the user's call keeps partial results.
     """
-    n_runs, size = n_init + n_crossings, population_size(n_clusters)
-    # Centers can be large: they are made for one batch, and let go before the next.
-    starts = random_rows(runs.problem, n_init, n_clusters, rng)
-    centers_of = runs.problem.shifted_rows
-    best = _fittest([runs.run(centers_of(starts[:STARTS_A_BATCH]))], size)
-    n_done = min(STARTS_A_BATCH, n_init)
+    least_gain = LEAST_GAIN / effort
+    if not runs.is_dense:
+        effort, least_gain = SPARSE_EFFORT * effort, 0.0
+    if n_init is None:
+        n_init = starts_for(n_clusters, effort)
+    starts = Starts(
+        runs.problem, seeds, random_rows(runs.problem, n_init, n_clusters, rng)
+    )
+    n_stale, patience = 0, np.inf
+    if n_crossings is None:
+        n_crossings = most_crossings(n_clusters, effort)
+        patience = patience_for(n_clusters, effort)
+    n_runs, size = starts.n_runs + n_crossings, population_size(n_clusters)
+    if n_crossings == 0:
+        least_gain = 0.0
+    born = runs.run(starts.batch(0), least_gain=least_gain)
+    best = _fittest([born], size)
+    del born
+    n_done = min(STARTS_A_BATCH, starts.n_runs)
     try:
         while True:
+            is_done = n_done == n_runs or n_stale >= patience
+            if is_done:
+                n_runs = n_done
+                if least_gain > 0:
+                    best = _fittest([_converged(runs, best)], size)
             if callback is not None:
                 callback(SearchStep(n_done, n_runs, float(best.objectives[0])))
-            if n_done == n_runs:
+            if is_done:
                 return best, False
-            if n_done < n_init:
-                born = runs.run(centers_of(starts[n_done : n_done + STARTS_A_BATCH]))
+            if n_done < starts.n_runs:
+                born = runs.run(starts.batch(n_done), least_gain=least_gain)
             else:
                 n_children = min(CROSSINGS_A_BATCH, n_runs - n_done)
-                children = _children(best, runs.problem, n_children, rng)
-                ceiling = GIVE_UP_ABOVE * float(best.objectives[-1])
-                born = runs.run(children, patience=PATIENCE, ceiling=ceiling)
-                del children
+                born = runs.run(
+                    _children(best, runs.problem, n_children, rng),
+                    patience=PATIENCE, ceiling=GIVE_UP_ABOVE * best.objectives[-1],
+                    least_gain=least_gain,
+                )  # fmt: skip
+                aim = (1 - LEAST_PROGRESS) * best.objectives[0]
+                n_stale = 0 if born.objectives.min() < aim else n_stale + n_children
             n_done += len(born.n_iter)
             best = _fittest([best, born], size)
             del born
@@ -127,25 +207,24 @@ def search(
         return best, True
 
 
+def _converged(runs: FairRuns, solutions: Solutions) -> Solutions:
+    """Run the first solutions until they converge."""
+    others = list(range(N_CONVERGED, len(solutions.n_iter)))
+    return runs.run(solutions.centers[:N_CONVERGED]).join(solutions.take(others))
+
+
 def thorough_search(
     runs: FairRuns, n_clusters: int, rng: np.random.RandomState, *, times: int = 1
 ) -> Solutions:
-    """Search as RawlsianKMeans does by default, ``times`` as long; best first."""
-    n_crossings = times * enough_crossings(n_clusters)
-    return whole_search(runs, n_clusters, rng, times * N_INIT, n_crossings)
+    """Search as RawlsianKMeans does by default, with ``times`` the effort."""
+    return whole_search(runs, n_clusters, rng, effort=float(times))
 
 
 def whole_search(
-    runs: FairRuns,
-    n_clusters: int,
-    rng: np.random.RandomState,
-    n_init: int,
-    n_crossings: int,
+    runs: FairRuns, n_clusters: int, rng: np.random.RandomState, **options: Any
 ) -> Solutions:
     """Search as ``search`` does, but raise KeyboardInterrupt upon Ctrl-C."""
-    return call_whole(
-        search, runs, n_clusters, n_init=n_init, n_crossings=n_crossings, rng=rng
-    )[0]
+    return call_whole(search, runs, n_clusters, rng=rng, **options)[0]
 
 
 def _fittest(found: list[Solutions], size: int) -> Solutions:
@@ -155,7 +234,7 @@ def _fittest(found: list[Solutions], size: int) -> Solutions:
     for run in np.argsort(ranked[:, 0], kind="stable").tolist():
         if kept:
             apart = np.abs(ranked[run] - ranked[kept[-1]])
-            if (apart <= SAME * ranked[kept[-1]]).all():
+            if (apart <= ALIKE * ranked[kept[-1]]).all():
                 continue
         kept.append(run)
         if len(kept) == size:
@@ -174,16 +253,18 @@ def _children(
     center moves to a random example.
     """
     n_parents, n_clusters = parents.centers.shape[:2]
+    drawn = rng.randint(n_parents, size=(2, n_children, 2)).min(axis=2)
+    ours, theirs = parents.centers[drawn]
+    norms = (parents.centers**2).sum(axis=2)[drawn]
+    apart = norms[0, :, :, None] - 2 * ours @ theirs.transpose(0, 2, 1)
+    apart += norms[1, :, None, :]
+    match = [linear_sum_assignment(each)[1] for each in apart]  # of each of ours
+    is_ours = rng.random_sample((n_children, n_clusters, 1)) < 0.5
+    matched = np.take_along_axis(theirs, np.array(match)[:, :, None], axis=1)
+    children: NDArray[np.float64] = np.where(is_ours, ours, matched)
+    mutated = np.flatnonzero(rng.random_sample(n_children) < SHARE_MUTATED)
     rows = np.flatnonzero(problem.weights > 0)
-    children = np.empty((n_children, *parents.centers.shape[1:]))
-    for child in children:
-        mother, father = rng.randint(n_parents, size=(2, 2)).min(axis=1)
-        ours, theirs = parents.centers[mother], parents.centers[father]
-        apart = ((ours[:, None] - theirs) ** 2).sum(axis=2)
-        left, right = linear_sum_assignment(apart)
-        is_ours = rng.random_sample((n_clusters, 1)) < 0.5
-        child[:] = np.where(is_ours, ours[left], theirs[right])
-        if rng.random_sample() < SHARE_MUTATED:
-            row = rows[rng.randint(len(rows))]
-            child[rng.randint(n_clusters)] = problem.shifted_rows(row)
+    rows = rows[rng.randint(len(rows), size=len(mutated))]
+    moved = rng.randint(n_clusters, size=len(mutated))
+    children[mutated, moved] = problem.shifted_rows(rows)
     return children

@@ -47,21 +47,21 @@ def move_rows(X, shift, weights, groups, labels, moved, start, stop, sums):
     row = np.empty(stop - start)
     for first in range(0, n_samples, ROWS_A_BLOCK):
         last = min(first + ROWS_A_BLOCK, n_samples)
-        for run in range(n_runs):
-            for i in range(first, last):
+        for i in range(first, last):
+            g, weight, is_read = groups[i], weights[i], False
+            for run in range(n_runs):
                 old, new = labels[run, i], moved[run, i]
                 if old == new:
                     continue
-                g, weight = groups[i], weights[i]
-                for j in range(start, stop):
-                    row[j - start] = weight * (X[i, j] - shift[j])
-                enter = sums[run, new, g]
-                for j in range(start, stop):
-                    enter[j] += row[j - start]
-                if old >= 0:
-                    leave = sums[run, old, g]
+                if not is_read:
                     for j in range(start, stop):
-                        leave[j] -= row[j - start]
+                        row[j - start] = weight * (X[i, j] - shift[j])
+                    is_read = True
+                for j in range(start, stop):
+                    sums[run, new, g, j] += row[j - start]
+                if old >= 0:
+                    for j in range(start, stop):
+                        sums[run, old, g, j] -= row[j - start]
 
 
 @njit

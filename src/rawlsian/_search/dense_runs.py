@@ -8,7 +8,7 @@ on the number of threads.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,7 +60,8 @@ class Batch(NamedTuple):
 
     def take(self, kept: NDArray[np.bool_]) -> Batch:
         """Return some of the runs."""
-        return Batch(*(array[kept] for array in self))
+        some: Any = (array[kept] for array in self)
+        return Batch(*some)
 
 
 class DenseEnds(NamedTuple):
@@ -96,7 +97,8 @@ def dense_runs(
             is_moving = n_changed > 0
             share = (age < max_iter) * n_changed / problem.n_samples
             place_centers(problem, squares, batch, share)
-            for run in np.flatnonzero(~np.isfinite(batch.centers).all(axis=(1, 2))):
+            is_whole = np.isfinite(batch.centers).all(axis=(1, 2))
+            for run in np.flatnonzero(~is_whole).tolist():
                 is_moving[run] |= _refill(problem, batch, run, old_centers[run])
             largest = batch.costs.max(axis=1)
             if age == patience:

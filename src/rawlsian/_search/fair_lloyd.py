@@ -102,18 +102,28 @@ class FairRuns:
         return FairRuns(problem, self.max_iter, self.entries._replace(groups=groups))
 
     def run(
-        self, init: NDArray[np.float64], *, patience: int = 0, ceiling: float = np.inf
+        self,
+        init: NDArray[np.float64],
+        *,
+        patience: int = 0,
+        ceiling: float = np.inf,
+        least_gain: float = 0.0,
     ) -> Solutions:
         """Run Fair-Lloyd from init, of shape (n_runs, n_clusters, n_features), shifted.
 
         A run ends early if its largest mean cost is above ``ceiling`` after
-        ``patience`` iterations.
+        ``patience`` iterations, or if an iteration lowers it by less than a relative
+        ``least_gain``.
         """
         find = self._run_dense if self.is_dense else self._run_sparse
-        return find(init, patience, ceiling)
+        return find(init, patience, ceiling, least_gain)
 
     def _run_dense(
-        self, init: NDArray[np.float64], patience: int, ceiling: float
+        self,
+        init: NDArray[np.float64],
+        patience: int,
+        ceiling: float,
+        least_gain: float,
     ) -> Solutions:
         n_runs, n_clusters, _ = init.shape
         n_slots = slots_for(n_runs, self.problem, n_clusters)
@@ -122,6 +132,7 @@ class FairRuns:
                 *dense_runs(
                     self.problem, self.squares, init[start : start + n_slots],
                     self.max_iter, patience=patience, ceiling=ceiling,
+                    least_gain=least_gain,
                 )
             )
             for start in range(0, n_runs, n_slots)
@@ -131,7 +142,11 @@ class FairRuns:
         return first
 
     def _run_sparse(
-        self, init: NDArray[np.float64], patience: int, ceiling: float
+        self,
+        init: NDArray[np.float64],
+        patience: int,
+        ceiling: float,
+        least_gain: float,
     ) -> Solutions:
         problem, entries = self.problem, self.entries
         weights = problem.weights[entries.rows]
@@ -146,7 +161,8 @@ class FairRuns:
                 entries.shared, entries.ends, entries.columns, entries.values, weights,
                 entries.groups, problem.group_sizes, *problem.pooling[1:], self.squares,
                 init[start:stop], slots_for(stop - start, problem, n_clusters),
-                self.max_iter, patience, ceiling, *(each[start:stop] for each in found),
+                self.max_iter, patience, ceiling, least_gain,
+                *(each[start:stop] for each in found),
             )  # fmt: skip
 
         run_in_chunks(find, n_runs, smallest_chunk=RUNS_A_THREAD)

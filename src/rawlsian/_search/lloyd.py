@@ -675,15 +675,16 @@ def refill(
 @njit
 def fair_runs(
     shared, ends, columns, values, weights, groups, group_sizes, own, everyone,
-    squares, given, n_slots, max_iter, patience, ceiling, costs, group_weights, found,
-    n_iter,
+    squares, given, n_slots, max_iter, patience, ceiling, least_gain, costs,
+    group_weights, found, n_iter,
 ):  # fmt: skip
     """Run Fair-Lloyd from given[run], of shape (n_runs, n_clusters, n_features).
 
     Nearest centers and fair centers alternate until no row changes its cluster. A run
     ends early if its largest mean cost after ``patience`` iterations is above
-    ``ceiling``. A row counts ``own`` in its group and ``everyone`` in every group;
-    group_sizes, squares, costs and group_weights are those of the pooled groups.
+    ``ceiling``, or if it falls by less than a relative ``least_gain``. A row counts
+    ``own`` in its group and ``everyone`` in every group; group_sizes, squares, costs
+    and group_weights are those of the pooled groups.
     OUT: per run, costs (mean costs of the groups), group_weights, found (centers) and
     n_iter.
     """
@@ -704,6 +705,7 @@ def fair_runs(
         pooled = (counts, dots)
     balance = np.full((n_slots, n_groups), 1.0 / n_groups)
     running, age = np.arange(n_slots), np.zeros(n_slots, np.int64)
+    before = np.full(n_slots, np.inf)
     no_starts = np.empty((n_runs, n_clusters), np.int64)
     for slot in range(n_slots):
         start_run(
@@ -745,6 +747,10 @@ def fair_runs(
                     )  # fmt: skip
             is_hopeless = age[slot] == patience and costs[run].max() > ceiling
             is_moving = n_changed[slot] > 0 or is_refilled
+            largest = costs[run].max()
+            if least_gain > 0.0 and before[slot] - largest < least_gain * largest:
+                is_moving = False
+            before[slot] = largest
             if is_moving and age[slot] < max_iter and not is_hopeless:
                 continue
             n_ended += 1
@@ -754,7 +760,7 @@ def fair_runs(
                 found[run, c] = means[:, c * n_slots + slot]
             running[slot], age[slot] = -1, 0
             if n_started < n_runs:
-                balance[slot] = 1.0 / n_groups
+                balance[slot], before[slot] = 1.0 / n_groups, np.inf
                 start_run(
                     *entries, no_starts, given, n_started, slot,
                     labels, members, counts, sums, half_norms, means,

@@ -36,9 +36,9 @@ def run_in_chunks(
     Work for fewer than two chunks runs in the calling thread, because a thread would
     cost more than it saves.
     """
-    if n < 2 * smallest_chunk:
-        return [function(0, n)]
     n_chunks = min(n_threads(), n // smallest_chunk)
+    if n_chunks < 2:
+        return [function(0, n)]
     edges = [n * chunk // n_chunks for chunk in range(n_chunks + 1)]
     with ctrl_c_later():
         return _on_threads(function, edges)

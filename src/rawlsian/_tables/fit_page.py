@@ -9,7 +9,7 @@ import numpy as np
 
 from rawlsian._recommend.new_people import N_FOLDS
 from rawlsian._recommend.population import MOST_SEARCHED
-from rawlsian._search.crossing import N_INIT, enough_crossings
+from rawlsian._search.crossing import starts_for
 from rawlsian._tables import verdict as say
 from rawlsian._tables.fitting import MemoryFit
 from rawlsian._tables.memory import FitInMemory
@@ -44,9 +44,9 @@ NEW_PEOPLE = (
     "which makes the gain a little too high."
 )
 BASELINE = (
-    "K-means: the best of {starts} random starts and {crossings} more that combine the "
-    "best of them, each run until nothing changes{sampled}. The solver searches as "
-    "long as that."
+    "K-means: the best of {starts} random starts and many more that combine the best "
+    "of them, until these bring nothing; the best run until nothing changes{sampled}. "
+    "The solver searches in the same way."
 )
 RULE = (
     "The recommendation: keep the clusters if no group is served worse than everyone "
@@ -303,9 +303,7 @@ def _methods(found: FitInMemory) -> tuple[str, ...]:
         outcome.max_distance,
         some_count_twice=any(each.fill is not None for each in prepared.features),
     )
-    baseline = BASELINE.format(
-        starts=N_INIT, crossings=enough_crossings(n_clusters), sampled=sampled
-    )
+    baseline = BASELINE.format(starts=starts_for(n_clusters), sampled=sampled)
     ended = outcome.ended
     method = [] if ended is None else [describe(ended.method, outcome.result.served_by)]
     cloud = f"The cloud: {len(fitted.cloud):,} runs of k-means, each from random rows."
