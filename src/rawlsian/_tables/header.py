@@ -9,6 +9,7 @@ from typing import NamedTuple
 from rawlsian._tables.errors import WrongUseError
 from rawlsian._tables.numbers import is_number
 from rawlsian._tables.text import counted, listed
+from rawlsian._tables.unpack import check_n_columns
 
 # Rows that are looked at to find the header.
 ROWS_LOOKED_AT = 50
@@ -99,7 +100,11 @@ def named(cells: Row) -> Header:
 
 
 def told_apart(names: Sequence[str]) -> Header:
-    """Return names of which no two are alike: those that are get numbers."""
+    """Return names of which no two are alike: those that are get numbers.
+
+    Too many columns are refused.
+    """
+    check_n_columns(len(names))
     counts = Counter(names)
     taken, apart = set(names), list(names)
     remarks = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from rawlsian._tables.text import TextTable
 
 FAILED, WRONG_USE, STOPPED = 1, 2, 130
+
+# A name or a cell can have thousands of characters.
+LONG_WORD = re.compile(r"(\S{100})\S{100,}")
 
 # --- Options -----------------------------------------------------------------------
 
@@ -248,8 +252,8 @@ SchedulerOption = Annotated[
 
 
 def fail(message: str, code: int) -> NoReturn:
-    """One line on standard error, and an exit code."""
-    line = " ".join(message.split())
+    """One line on standard error, and an exit code; long words are cut."""
+    line = LONG_WORD.sub(r"\1…", _printable(" ".join(message.split())))
     typer.echo(line if code == STOPPED else f"Error: {line}", err=True)
     raise typer.Exit(code)
 
