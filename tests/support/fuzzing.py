@@ -15,6 +15,7 @@ import lzma
 import shutil
 import zipfile
 from collections.abc import Callable
+from copy import deepcopy
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -456,9 +457,9 @@ def _replace_one(rng: np.random.Generator, model: Any) -> None:
         if way < 0.15:
             del at[key]
         elif way < 0.25 and isinstance(at, list):
-            at.append(at[key])
+            at.append(deepcopy(at[key]))
         else:
-            at[key] = VALUES[rng.integers(len(VALUES))]
+            at[key] = deepcopy(_any(rng, VALUES))
         return
 
 
