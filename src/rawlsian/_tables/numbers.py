@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from itertools import product
 from typing import Any
 
@@ -21,6 +22,9 @@ LEADING_ZERO = r"[+-]?0[0-9]+"
 # Numbers with a point that may also separate thousands.
 POINT_OR_THOUSANDS = r"[+-]?[1-9][0-9]{0,2}\.[0-9]{3}"
 UP_TO_THREE_DIGITS = r"[+-]?(?:0|[1-9][0-9]{0,2})"
+
+# Texts that show soon that a column is written in another way.
+FIRST_LOOKED_AT = 100
 
 CURRENCIES = (
     "$", "€", "£", "¥", "₹", "₽", "₩", "₺", "zł", "kr", "Fr.", "EUR", "USD", "GBP",
@@ -75,17 +79,18 @@ def as_floats(texts: Any, reading: Reading = AS_IT_IS) -> NDArray[np.float64]:
     return floats
 
 
-def main_unit(texts: Any, codes: NDArray[np.int32]) -> str:
-    """Return the currency or per cent sign that most rows have; "" if none has one."""
+def main_unit(texts: Any) -> str | None:
+    """Return the currency or per cent sign that most of these texts have.
+
+    "" if there are numbers without one; None if there are no numbers.
+    """
     signs = f"[0-9.,'\u2019+\u2212-]|{BLANK}"
-    beside = pc.replace_substring_regex(texts, signs, "").dictionary_encode()
-    rows = np.bincount(codes[codes >= 0], minlength=len(texts))
-    counts = np.bincount(beside.indices.to_numpy(), rows, len(beside.dictionary))
-    n_rows = dict(zip(beside.dictionary.to_pylist(), counts.tolist(), strict=True))
-    if "Fr" in n_rows:  # whose point was taken away
-        n_rows["Fr."] = n_rows["Fr"]
-    known = [unit for unit in (*CURRENCIES, PER_CENT) if unit in n_rows]
-    return max(known, key=n_rows.__getitem__, default="")
+    has_digit = pc.match_substring_regex(texts, "[0-9]")
+    beside = pc.replace_substring_regex(texts.filter(has_digit), signs, "")
+    n_texts = Counter(beside.to_pylist())
+    n_texts["Fr."] = n_texts["Fr"]  # whose point was taken away
+    known = [unit for unit in (*CURRENCIES, PER_CENT) if n_texts[unit]]
+    return max(known, key=n_texts.__getitem__, default="" if n_texts[""] else None)
 
 
 def readings_of(texts: Any, unit: str, decimal: str | None) -> list[Reading]:
@@ -121,6 +126,9 @@ def is_point_or_thousands(texts: Any) -> tuple[bool, bool]:
     It matters if other numbers of the column have no point: the readings then differ
     in more than the unit.
     """
+    either = f"{POINT_OR_THOUSANDS}|{UP_TO_THREE_DIGITS}"
+    if not match(texts[:FIRST_LOOKED_AT], either).all():
+        return False, False
     with_point = match(texts, POINT_OR_THOUSANDS)
     without = match(texts, UP_TO_THREE_DIGITS)
     is_open = bool(with_point.any() and (with_point | without).all())

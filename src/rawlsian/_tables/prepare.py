@@ -246,13 +246,11 @@ def missing_as_text(column: str) -> TableError:
 
 def learn(column: Used) -> Feature:
     """The scale of a column of numbers, or the levels of a category."""
-    present = np.unique(column.codes[~column.is_missing])
     if column.kind == "category":
         if MISSING in column.levels:
             raise missing_as_text(repr(column.name))
         column = with_missing(column)
-        present = np.unique(column.codes)
-        levels = tuple(sorted(column.levels[present]))
+        levels = tuple(sorted(column.levels[_places(column)]))
         return Feature(column.name, levels, reading=column.reading)
     numbers, fill = column.numbers[~column.is_missing], None
     if column.is_missing.any():
@@ -264,9 +262,15 @@ def learn(column: Used) -> Feature:
     return learn_numbers(column, fill, deviation)
 
 
+def _places(column: Used) -> NDArray[np.intp]:
+    """Return the places of the levels that occur."""
+    codes = column.codes[~column.is_missing]
+    return np.flatnonzero(np.bincount(codes, minlength=len(column.levels)))
+
+
 def learn_numbers(column: Used, fill: float | None, deviation: float | None) -> Feature:
     """The scale of a column of numbers, by its lowest and highest or a deviation."""
-    numbers = column.levels[np.unique(column.codes[~column.is_missing])]
+    numbers = column.levels[_places(column)]
     if not len(numbers):
         raise TableError(f"column {column.name!r} is empty in the rows that are left.")
     try:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from rawlsian._tables.column import Column
@@ -21,6 +24,8 @@ from rawlsian._tables.numbers import (
 from rawlsian._tables.values import mixed
 from rawlsian.preprocessing.reading import AS_IT_IS, Reading, number_text
 
+# Levels that are looked at to find currency signs.
+LEVELS_LOOKED_AT = 1000
 # A column with at least this fraction of numbers is meant to be one of numbers.
 MOSTLY = 0.5
 
@@ -43,7 +48,9 @@ def find_reading(column: Column, decimal: str | None) -> Reading | None:
         and (is_plain | match(texts, NOT_FINITE)).all()
     ):
         return AS_IT_IS
-    unit = main_unit(texts, column.codes)
+    unit = main_unit(_some(column))
+    if unit is None:
+        return None
     found = [(each, fits(texts, each)) for each in readings_of(texts, unit, decimal)]
     fitting = [each for each, is_good in found if is_good.all()]
     if fitting:
@@ -54,6 +61,14 @@ def find_reading(column: Column, decimal: str | None) -> Reading | None:
         or_else = f", --categorical {column.name!r} or --drop {column.name!r}"
         raise mixed(column, best, "has mostly numbers", or_else)
     return None
+
+
+def _some(column: Column) -> Any:
+    """Return texts from all over the column, and the most frequent."""
+    n_levels = len(column.levels)
+    most = int(np.argmax(np.bincount(column.codes[column.codes >= 0])))
+    step = n_levels // LEVELS_LOOKED_AT + 1
+    return column.levels.take(pa.array([most, *range(0, n_levels, step)]))
 
 
 def _share(is_good: NDArray[np.bool_], column: Column) -> float:
