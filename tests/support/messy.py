@@ -246,6 +246,41 @@ messy(
     "Clustered on 1: unnamed 1 (number).",
 )
 messy(
+    "The line by which Excel is told the delimiter",
+    "sep=;\n" + people(";", job=JOBS),
+    "12 rows, 3 columns (separated by semicolons, utf-8).",
+    "A row above the header is not part of the table: 'sep='.",
+)
+messy(
+    "A source below the table",
+    people(job=JOBS) + "Source: our own survey\n",
+    "has 1 value in row 13, not counting the header, but 3 columns; correct that row",
+    fails=True,
+)
+messy(
+    "A name of two lines",
+    people(job=JOBS).replace("age", '"age\n(years)"', 1),
+    "12 rows, 3 columns",
+    "age (years) (number), job (category)",
+)
+messy(
+    "Line ends of an old Mac",
+    people(job=JOBS).replace("\n", "\r"),
+    "Clustered on 2: age (number), job (category).",
+)
+messy(
+    "Numbers as names",
+    csv({"2021": PAY, "2022": PAY[::-1], "sex": SEX}),
+    "Clustered on 2: 2021 (number), 2022 (number).",
+)
+messy(
+    "A table that is no text",
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100),
+    "is not text; give CSV, TSV, Parquet or .xlsx",
+    name="table.xls",
+    fails=True,
+)
+messy(
     "A byte order mark, and line ends of Windows",
     b"\xef\xbb\xbf" + people(job=JOBS).replace("\n", "\r\n").encode(),
     "Clustered on 2: age (number), job (category).",

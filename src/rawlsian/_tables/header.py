@@ -93,9 +93,10 @@ def on_titles(rows: Sequence[Row]) -> list[str]:
 
 
 def named(cells: Row) -> Header:
-    """Return a name of its own for each column of a header."""
+    """Return a name of its own, in one line, for each column of a header."""
+    names = (" ".join(cell.split("\n")) for cell in cells)
     return told_apart(
-        [cell.strip() or f"unnamed {j}" for j, cell in enumerate(cells, start=1)]
+        [name.strip() or f"unnamed {j}" for j, name in enumerate(names, start=1)]
     )
 
 

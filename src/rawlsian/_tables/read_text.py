@@ -138,7 +138,7 @@ def _decoded(content: bytes, encoding: str, named: str) -> tuple[bytes, str]:
     is_utf8 = encoding.lower() in ("utf-8", "utf8")
     if is_utf8 and b"\0" in content[:HEAD_BYTES]:
         raise TableError(
-            f"{named} is not text; give CSV, TSV or Parquet, or say which "
+            f"{named} is not text; give CSV, TSV, Parquet or .xlsx, or say which "
             "--encoding it has."
         )
     try:
