@@ -47,8 +47,8 @@ def forget_peak():
     Path("/proc/self/clear_refs").write_text("5")
 
 
-def methods(n_clusters, few):
-    fit = {"n_init": 4, "n_crossings": 4} if few else {}
+def methods(n_clusters, few, n_crossings=None):
+    fit = {"n_init": 4, "n_crossings": 4} if few else {"n_crossings": n_crossings}
     starts = 4 if few else 32
     return {
         "RawlsianKMeans": lambda X, g: RawlsianKMeans(
@@ -73,7 +73,8 @@ def main():
     parser.add_argument("--columns", type=int, default=5_000)
     parser.add_argument("--entries", type=int, default=20)
     parser.add_argument("--clusters", type=int, default=8)
-    parser.add_argument("--only", default="")
+    parser.add_argument("--crossings", type=int, help="default: that of the estimator")
+    parser.add_argument("--only", default="", help="the name of one method")
     options = parser.parse_args()
     small = one_hot(2_000, 100, 5)
     for call in methods(options.clusters, few=True).values():
@@ -82,7 +83,8 @@ def main():
     X, groups = one_hot(options.rows, options.columns, options.entries)
     size = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
     print(f"matrix: {options.rows:,} x {options.columns:,}, {size / 1e6:.0f} MB")
-    for name, call in methods(options.clusters, few=False).items():
+    calls = methods(options.clusters, few=False, n_crossings=options.crossings)
+    for name, call in calls.items():
         if options.only and options.only != name:
             continue
         forget_peak()

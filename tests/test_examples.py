@@ -6,23 +6,15 @@ import json
 import runpy
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import pytest
 import sklearn
+
+from support.figures import no_windows  # noqa: F401
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 NOTEBOOK = ROOT / "examples" / "audit_segments.ipynb"
 CONVERTER = runpy.run_path(str(ROOT / "scripts" / "make_notebook.py"))
-
-
-@pytest.fixture(autouse=True)
-def no_windows():
-    backend = plt.get_backend()
-    plt.switch_backend("agg")
-    yield
-    plt.close("all")
-    plt.switch_backend(backend)
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

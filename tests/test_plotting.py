@@ -24,16 +24,7 @@ from rawlsian import (
     traverse,
 )
 from rawlsian.plotting import Points
-
-
-@pytest.fixture(autouse=True)
-def no_windows():
-    backend = plt.get_backend()
-    plt.switch_backend("agg")
-    yield
-    plt.close("all")
-    plt.switch_backend(backend)
-
+from support.figures import no_windows  # noqa: F401
 
 POINTS = Points(
     ["a", "b"], np.array([[1.0, 3.0], [2.0, 2.5], [4.0, 2.0]]), np.array([2.0, 2.2, 3])

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rawlsian._core.points import columns_of_points
 from rawlsian._outofcore.labels import LabelColumn
 from rawlsian._outofcore.means import Partition, by_labels
 from rawlsian._outofcore.problem import OutOfCoreProblem
@@ -83,7 +84,7 @@ class LargeTrajectory:
         return html_of(repr(self), self._columns())
 
     def _columns(self) -> dict[str, Any]:
-        columns = by_step("step", self.groups, self.utilities, self.overall)
+        columns = columns_of_points("step", self.groups, self.utilities, self.overall)
         return {**columns, "n_moved": [0, *self.n_moved]}
 
 

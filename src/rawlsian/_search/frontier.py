@@ -17,11 +17,12 @@ from rawlsian._core.parameters import (
     check_pooling,
     random_state_of,
 )
+from rawlsian._core.points import columns_of_points
 from rawlsian._core.problem import MaxDistance, Problem
 from rawlsian._rows.opening import refuse_blocks
 from rawlsian._search.crossing import thorough_search
 from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns
-from rawlsian._support.frames import by_step, frame_of, html_of
+from rawlsian._support.frames import frame_of, html_of
 
 # Rows with a smaller weight, relative to the largest, would be lost to rounding.
 LEAST_PULL = 1e-7
@@ -68,10 +69,12 @@ class Frontier:
             Columns "point", "lowest" and "overall" utility, and "utility of" each
             group.
         """
-        return frame_of(by_step("point", self.groups, self.utilities, self.overall))
+        return frame_of(
+            columns_of_points("point", self.groups, self.utilities, self.overall)
+        )
 
     def _repr_html_(self) -> str:
-        columns = by_step("point", self.groups, self.utilities, self.overall)
+        columns = columns_of_points("point", self.groups, self.utilities, self.overall)
         return html_of(repr(self), columns)
 
     def labels(self, point: int, X: ArrayLike) -> NDArray[np.int32]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from html import escape
 from importlib import import_module
 from typing import Any
@@ -25,7 +25,7 @@ def frame_of(columns: Mapping[str, Any]) -> Any:
     return pandas.DataFrame(dict(columns))
 
 
-def html_of(caption: str, columns: Mapping[str, Sequence[Any]]) -> str:
+def html_of(caption: str, columns: Mapping[str, Any]) -> str:
     """Return an HTML table with escaped text; long tables are cut in the middle."""
     rows = list(zip(*columns.values(), strict=True))
     lines = [_row([_shown(cell) for cell in row], "td") for row in rows]
@@ -52,17 +52,3 @@ def _shown(cell: Any) -> str:
     if isinstance(cell, (float, np.floating)):
         return "" if np.isnan(cell) else f"{cell:.6g}"
     return str(cell)
-
-
-def by_step(
-    name: str, groups: Sequence[Any] | Any, utilities: Any, overall: Any
-) -> dict[str, Any]:
-    """Return columns of points in the utility space: lowest, overall, each group."""
-    columns = {
-        name: np.arange(len(overall)),
-        "lowest": utilities.min(axis=1),
-        "overall": overall,
-    }
-    for g, group in enumerate(np.asarray(groups, object).tolist()):
-        columns[f"utility of {group}"] = utilities[:, g]
-    return columns

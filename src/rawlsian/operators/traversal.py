@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rawlsian._core import move_kernels
 from rawlsian._core.assignment import Assignment
 from rawlsian._core.nearest import nearest
+from rawlsian._core.points import columns_of_points
 from rawlsian._core.problem import Problem, Utility
 from rawlsian._support.frames import by_step, frame_of, html_of
 from rawlsian._support.interruption import keeps_partial
@@ -115,7 +116,7 @@ class Trajectory:
         return html_of(repr(self), self._columns())
 
     def _columns(self) -> dict[str, Any]:
-        columns = by_step("step", self.groups, self.utilities, self.overall)
+        columns = columns_of_points("step", self.groups, self.utilities, self.overall)
         n_moved = [len(operation.examples) for operation in self.operations]
         return {**columns, "n_moved": [0, *n_moved]}
 
