@@ -138,12 +138,24 @@ def test_predict_refuses_rows_with_other_features(blobs):
         fair.predict(blobs[0][:, :2])
 
 
+def test_score_is_minus_the_cost_of_the_worst_off_group(blobs):
+    X, sex = blobs
+    fair = RawlsianPostprocessor(KMeans(4, random_state=0), max_distance=50.0)
+    fair.fit(X, sensitive_features=sex)
+
+    assert fair.score(X, sensitive_features=sex) == pytest.approx(
+        fair.group_utilities_.min() - 50.0
+    )
+    assert fair.score(X) == pytest.approx(fair.trajectory_.overall[-1] - 50.0)
+
+
 def test_with_assigned_clusters_there_is_no_predict(blobs):
     fair = RawlsianPostprocessor(KMeans(4, random_state=0), utility="assigned")
 
     fair.fit(blobs[0])
 
     assert not hasattr(fair, "predict")
+    assert not hasattr(fair, "score")
     with pytest.raises(AttributeError) as raised:
         fair.predict(blobs[0])
     assert "labels do not follow from distances" in str(raised.value.__cause__)
@@ -445,6 +457,20 @@ def test_a_grid_search_routes_the_groups(blobs):
 
     assert search.best_params_["estimator__n_clusters"] == 5  # more clusters fit closer
     assert search.best_estimator_.groups_.tolist() == ["f", "m"]
+
+
+@pytest.mark.usefixtures("routing")
+def test_a_grid_search_can_use_the_score_of_people_left_out(blobs):
+    X, sex = blobs
+    fair = RawlsianPostprocessor(KMeans(random_state=0), operator="R1")
+    fair.set_fit_request(sensitive_features=True)
+    fair.set_score_request(sensitive_features=True)
+
+    search = GridSearchCV(fair, {"estimator__n_clusters": [1, 4]}, cv=3)
+    search.fit(X, sensitive_features=sex)
+
+    assert search.best_params_ == {"estimator__n_clusters": 4}
+    assert search.best_score_ < 0
 
 
 def test_frames_keep_their_feature_names(blobs):
