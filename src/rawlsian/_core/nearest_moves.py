@@ -167,7 +167,7 @@ def correct(
     n_rows, n_columns = stop - start, move_costs.shape[1]
     labels, kept, leaving = labels[start:stop], scratch[0, :n_rows], scratch[1, :n_rows]
     saved = scratch[2, :n_rows]
-    nearest, first, second = -1, np.inf, np.inf  # margins
+    nearest, first, second = np.int64(-1), np.inf, np.inf  # margins
     for c in range(margins.shape[0]):
         if c != cell:
             second = min(second, max(first, margins[c]))

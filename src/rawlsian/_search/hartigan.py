@@ -30,12 +30,32 @@ def soft_maximum(costs, temperature):
 
 
 @njit
+def copy_costs(source, target):
+    """target[g] = source[g], cheaper to compile than a slice.  OUT: target."""
+    for g in range(len(source)):
+        target[g] = source[g]
+
+
+@njit
+def sorted_costs(costs):
+    """Return a sorted copy, by insertion: groups are few."""
+    ranked = np.empty(len(costs))
+    for g in range(len(costs)):
+        place = g
+        while place > 0 and ranked[place - 1] > costs[g]:
+            ranked[place] = ranked[place - 1]
+            place -= 1
+        ranked[place] = costs[g]
+    return ranked
+
+
+@njit
 def is_leximin_better(costs, others, tolerance):
     """Return True if the largest cost is lower or, if equal, the next, and so on."""
     difference = costs.max() - others.max()
     if abs(difference) > tolerance:  # mostly true, and then no sorting is needed
         return difference < 0.0
-    ours, theirs = np.sort(costs), np.sort(others)
+    ours, theirs = sorted_costs(costs), sorted_costs(others)
     for rank in range(len(ours) - 1, -1, -1):
         if abs(ours[rank] - theirs[rank]) > tolerance:
             return ours[rank] < theirs[rank]
@@ -124,7 +144,7 @@ def sweep(
     left, after, best = np.empty(n_groups), np.empty(n_groups), np.empty(n_groups)
     n_moved = 0
     for i in range(len(weights)):
-        source, group, weight = labels[i], groups[i], weights[i]
+        source, group, weight = np.int64(labels[i]), groups[i], weights[i]
         if weight == 0.0 or members[source] == 1:
             continue
         products[:] = 0.0
@@ -137,15 +157,16 @@ def sweep(
             products, counts, mass, mean_norms, mean_dots, parts, group_sizes, own,
             everyone,
         )  # fmt: skip
-        left[:] = costs
+        copy_costs(costs, left)
         add_change(source, -weight, norms[i], group, *statistics, left)
-        target, best[:], lowest = source, costs, np.inf
+        target, lowest = source, np.inf
+        copy_costs(costs, best)
         if temperature > 0.0:
             lowest = soft_maximum(costs, temperature)
         for c in range(n_clusters):
             if c == source:
                 continue
-            after[:] = left
+            copy_costs(left, after)
             add_change(c, weight, norms[i], group, *statistics, after)
             if temperature > 0.0:
                 value = soft_maximum(after, temperature)
@@ -154,14 +175,16 @@ def sweep(
             else:
                 is_better = is_leximin_better(after, best, tolerance)
             if is_better:
-                target, best[:] = c, after
+                target = c
+                copy_costs(after, best)
         if target == source:
             continue
         shift_row(ends, columns, values, i, source, group, -weight, counts, sums)
         shift_row(ends, columns, values, i, target, group, weight, counts, sums)
         describe_cluster(source, counts, sums, mass, mean_norms, mean_dots, parts)
         describe_cluster(target, counts, sums, mass, mean_norms, mean_dots, parts)
-        labels[i], costs[:] = target, best
+        labels[i] = target
+        copy_costs(best, costs)
         members[source] -= 1
         members[target] += 1
         n_moved += 1
@@ -190,10 +213,9 @@ def improve(
     mean_dots, parts = np.zeros_like(counts), np.zeros_like(counts)
     costs = np.empty(n_groups)
     for i in range(n_samples):
-        members[labels[i]] += weights[i] > 0.0
-        shift_row(
-            ends, columns, values, i, labels[i], groups[i], weights[i], counts, sums
-        )
+        c = np.int64(labels[i])
+        members[c] += weights[i] > 0.0
+        shift_row(ends, columns, values, i, c, groups[i], weights[i], counts, sums)
         for entry in range(ends[i], ends[i + 1]):
             norms[i] += values[entry] ** 2
         squares[groups[i]] += weights[i] * norms[i]
@@ -205,11 +227,15 @@ def improve(
         for _ in range(n_sweeps):
             total = 0.0
             for g in range(n_groups):
-                cost = squares[g] + parts[:, g].sum()
+                part = 0.0
+                for c in range(n_clusters):
+                    part += parts[c, g]
+                cost = squares[g] + part
                 costs[g] = own * cost / group_sizes[g]
                 total += cost
             if everyone > 0.0:
-                costs += everyone * total / group_sizes
+                for g in range(n_groups):
+                    costs[g] += everyone * total / group_sizes[g]
             largest = costs.max()
             n_moved = sweep(
                 ends, columns, values, norms, weights, groups, group_sizes, own,

@@ -232,7 +232,8 @@ def mean_costs(ends, columns, values, norms, groups, labels, counts, sums, costs
         squares[g] += norms[i]
         for entry in range(ends[i], ends[i + 1]):
             sums[columns[entry], c, g] += values[entry]
-    costs[run] = squares
+    for g in range(n_groups):
+        costs[run, g] = squares[g]
     for j in range(n_features):
         for c in range(n_clusters):
             mass = total = 0.0
@@ -243,9 +244,12 @@ def mean_costs(ends, columns, values, norms, groups, labels, counts, sums, costs
             means[j, c] = mean
             for g in range(n_groups):
                 costs[run, g] += mean * (counts[c, g] * mean - 2.0 * sums[j, c, g])
-    if (costs[run] < CANCELLED * squares).any():
+    is_cancelled = False
+    for g in range(n_groups):
+        is_cancelled |= costs[run, g] < CANCELLED * squares[g]
+    if is_cancelled:
         own = labels.reshape(-1, 1)
-        distances = squared_distances(ends, columns, values, own, 0, means)
+        distances = squared_distances(ends, columns, values, own, np.int64(0), means)
         costs[run] = 0.0
         for i in range(labels.shape[0]):
             costs[run, groups[i]] += distances[i]
@@ -519,8 +523,11 @@ def balance_weights(
     IN and OUT: group_weights, costs.
     """
     n_groups = len(costs)
-    support = np.flatnonzero(group_weights > 2.0 * LEAST_WEIGHT)
-    n = len(support)
+    support, n = np.empty(n_groups, np.int64), 0
+    for g in range(n_groups):
+        if group_weights[g] > 2.0 * LEAST_WEIGHT:
+            support[n] = g
+            n += 1
     slopes = np.empty((n_groups, n_groups))
     cost_slopes(group_weights, slot, n_slots, group_sizes, counts, dots, slopes)
     matrix, step = np.zeros((n + 1, n + 1)), np.zeros(n + 1)
@@ -543,7 +550,8 @@ def balance_weights(
         if spread_of_costs(group_weights, costs) < before:
             return
         share *= 0.5
-    group_weights[:] = weights
+    for g in range(n_groups):
+        group_weights[g] = weights[g]
     group_costs(group_weights, slot, n_slots, group_sizes, squares, counts, dots, costs)
 
 
@@ -563,7 +571,7 @@ def fair_weights(
     n_groups = group_sizes.shape[0]
     group_costs(group_weights, slot, n_slots, group_sizes, squares, counts, dots, costs)
     for _ in range(200):
-        taker, giver = np.argmax(costs), -1
+        taker, giver = np.argmax(costs), np.int64(-1)
         for g in range(n_groups):
             can_give = group_weights[g] > 2.0 * LEAST_WEIGHT and g != taker
             if can_give and (giver < 0 or costs[g] < costs[giver]):
@@ -755,9 +763,11 @@ def fair_runs(
                 continue
             n_ended += 1
             n_iter[run] = age[slot]
-            group_weights[run] = balance[slot]
+            for g in range(n_groups):
+                group_weights[run, g] = balance[slot, g]
             for c in range(n_clusters):
-                found[run, c] = means[:, c * n_slots + slot]
+                for j in range(n_features):
+                    found[run, c, j] = means[j, c * n_slots + slot]
             running[slot], age[slot] = -1, 0
             if n_started < n_runs:
                 balance[slot], before[slot] = 1.0 / n_groups, np.inf
