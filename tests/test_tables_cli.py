@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pyarrow.parquet
@@ -19,7 +20,8 @@ import pytest
 from typer.testing import CliRunner
 
 from rawlsian import RawlsianKMeans
-from rawlsian._tables import method_run
+from rawlsian._recommend import rules
+from rawlsian._tables import compiling, method_run
 from rawlsian._tables.columns import Roles
 from rawlsian._tables.methods import METHODS
 from rawlsian._tables.prepare import prepare
@@ -1164,3 +1166,37 @@ def test_a_pattern_that_the_shell_took_apart_is_told():
     assert done.returncode == 2
     assert done.stderr.startswith("Error: one table is expected")
     assert "put a pattern in quotes" in done.stderr
+
+
+# --- Compiling before the first fit ---
+
+
+def n_compiled():
+    """Return the number of signatures that kernels were compiled for."""
+    modules = [m for name, m in list(sys.modules.items()) if "rawlsian." in name]
+    kernels = {f for m in modules for f in vars(m).values() if hasattr(f, "py_func")}
+    return sum(len(kernel.signatures) for kernel in kernels)
+
+
+def test_what_is_compiled_first_is_all_that_a_fit_needs(tmp_path):
+    compiling.compile_search()
+    compiling.compile_walks()
+    n_before = n_compiled()
+
+    assert fit(tmp_path, few_people(tmp_path)).exit_code == 0
+    assert n_compiled() == n_before > 20
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_the_first_fit_says_that_two_processes_compile(tmp_path, monkeypatch, is_first):
+    begun, table = [], few_people(tmp_path)
+    monkeypatch.setattr(compiling, "is_compiled", lambda kernel: not is_first)
+    monkeypatch.setattr(
+        subprocess, "Popen", lambda command, **_: begun.append(command) or Mock()
+    )
+
+    done = fit(tmp_path, table)
+
+    assert done.exit_code == 0
+    assert ("in two processes" in done.stderr) == is_first
+    assert [command[-1] for command in begun] == [compiling.COMMAND] * is_first

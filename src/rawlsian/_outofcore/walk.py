@@ -16,7 +16,7 @@ from rawlsian._outofcore.problem import OutOfCoreProblem
 from rawlsian._outofcore.sample import Sample
 from rawlsian._outofcore.steps import OutOfCoreStep, steps_of
 from rawlsian._rows.executors import Column
-from rawlsian._support.frames import by_step, frame_of, html_of
+from rawlsian._support.frames import frame_of, html_of
 from rawlsian._support.interruption import finished, keeps_partial
 from rawlsian.operators.proposals import Operator
 

@@ -347,17 +347,17 @@ class Screen:
         )
 
 
-def say_if_compiling() -> None:
-    """Say on standard error that kernels are compiled first, if they have not been."""
-    from rawlsian._search.lloyd import fair_runs
-    from rawlsian._support.compile import is_compiled
+def compile_first() -> None:
+    """Compile the kernels of a fit if none has been; say so on standard error."""
+    from rawlsian._tables.compiling import compile_fit, is_first_fit
 
-    if not is_compiled(fair_runs):
+    if is_first_fit():
         typer.echo(
-            "Compiling the numerical code, once: this may take a minute. Later runs "
-            "reuse it.",
+            "Compiling the numerical code, once, in two processes: this takes some 20 "
+            "seconds. Later runs reuse it.",
             err=True,
         )
+        compile_fit()
 
 
 def number_table(columns: Sequence[str], title: str | None = None) -> Table:

@@ -38,10 +38,10 @@ from rawlsian.cli.common import (
     SheetOption,
     UseSensitiveOption,
     WeightOption,
+    compile_first,
     fail,
     one_line_errors,
     print_result,
-    say_if_compiling,
 )
 
 
@@ -222,7 +222,7 @@ def fit(
 
         if append and out is None:
             fail("--append goes with --out, which names the file.", WRONG_USE)
-        say_if_compiling()
+        compile_first()
         result = fit_table(
             table, sensitive, clusters=clusters, choose_by=choose_by, method=method,
             choose=choose, served_by=served_by, start=start, max_moved=max_moved,

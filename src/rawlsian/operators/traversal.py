@@ -14,7 +14,7 @@ from rawlsian._core.assignment import Assignment
 from rawlsian._core.nearest import nearest
 from rawlsian._core.points import columns_of_points
 from rawlsian._core.problem import Problem, Utility
-from rawlsian._support.frames import by_step, frame_of, html_of
+from rawlsian._support.frames import frame_of, html_of
 from rawlsian._support.interruption import keeps_partial
 from rawlsian.operators.proposals import Moves, Operator, select
 from rawlsian.operators.r1_r2 import MOVES_A_THREAD, R1

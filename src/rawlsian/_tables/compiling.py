@@ -1,0 +1,71 @@
+"""Compile what a fit needs, before its first run, in two processes.
+
+Numba holds a lock while it compiles, so threads would not help. Each process makes a
+tiny walk: one calls the kernels of the search, the other those of walks and restarts.
+Both write to Numba's cache, where a fit finds all of them.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+
+from rawlsian._core.problem import Problem, Utility
+from rawlsian._search.lloyd import fair_runs
+from rawlsian._search.restarts import kmeans_restarts
+from rawlsian._support.compile import is_compiled
+from rawlsian.operators.batch import Batch
+from rawlsian.operators.proposals import Operator
+from rawlsian.operators.relocate import Relocate
+from rawlsian.operators.traversal import traverse_of
+
+COMMAND = "from rawlsian._tables.compiling import compile_walks; compile_walks()"
+
+# Of a tiny table: the walks from its labels make several steps.
+N_ROWS = 24
+
+
+def is_first_fit() -> bool:
+    """Return True if no fit has compiled the kernels of the search."""
+    return not is_compiled(fair_runs)
+
+
+def compile_fit() -> None:
+    """Compile in this process and another one; return when both are done.
+
+    Without a folder for Numba's cache each process compiles for itself, as it goes.
+    """
+    if fair_runs.stats.cache_path is None:  # type: ignore[attr-defined]
+        return
+    other = subprocess.Popen(
+        [sys.executable, "-c", COMMAND],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        compile_search()
+        other.wait()
+    finally:
+        other.kill()
+
+
+def compile_search() -> None:
+    """Call the kernels that search for centers and improve partitions."""
+    _walk("assigned", Relocate(n_trials=4))
+
+
+def compile_walks() -> None:
+    """Call the kernels of a walk under the nearest mean, and of k-means restarts."""
+    _walk("nearest", Batch())
+    kmeans_restarts(_rows(), 2, n_runs=2, random_state=0)
+
+
+def _rows() -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    return np.random.RandomState(0).normal(size=(N_ROWS, 2))
+
+
+def _walk(utility: Utility, operator: Operator) -> None:
+    groups, labels = np.arange(N_ROWS) % 2, np.arange(N_ROWS) // 2 % 3
+    problem = Problem.from_arrays(_rows(), groups, utility=utility)
+    traverse_of(problem, labels, operator=operator)
