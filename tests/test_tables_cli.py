@@ -20,7 +20,6 @@ import pytest
 from typer.testing import CliRunner
 
 from rawlsian import RawlsianKMeans
-from rawlsian._recommend import rules
 from rawlsian._tables import compiling, method_run
 from rawlsian._tables.columns import Roles
 from rawlsian._tables.methods import METHODS
