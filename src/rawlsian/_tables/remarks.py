@@ -135,7 +135,7 @@ def _on_outlier(column: Column, used: Used) -> list[str]:
     most = max(1, OUTLYING * len(codes))
     for place, rest in ((order[-1], sorted_levels[:-1]), (order[0], sorted_levels[1:])):
         others = float(rest[-1] - rest[0])
-        if counts[place] <= most and others <= FLAT * full:
+        if counts[place] <= most and full > 0 and others <= FLAT * full:
             how = "log" if sorted_levels[0] >= 0 else "robust"
             return [
                 f"{used.name!r}: {number_text(used.levels[place])} in "
