@@ -73,10 +73,10 @@ def _sheet(
                 f"--sheet {sheet!r} is not in {named}, whose sheets are "
                 f"{listed([repr(each) for each in names])}."
             )
-        rows = {
-            name: workbook.get_sheet_by_name(name).to_python(skip_empty_area=False)
-            for name in (names if sheet is None else [sheet])
-        }
+        for name in names if sheet is None else [sheet]:
+            rows = workbook.get_sheet_by_name(name).to_python(skip_empty_area=False)
+            if rows:
+                return name, rows, _on_others(names, name, sheet)
     except (CalamineError, OSError, ValueError) as error:
         if isinstance(error, WrongUseError):
             raise
@@ -84,14 +84,15 @@ def _sheet(
             f"{named} is not a whole Excel workbook ({error}); save it again, or as "
             "CSV."
         ) from error
-    filled = [name for name, cells in rows.items() if cells]
-    if not filled:
-        raise TableError(f"{named} is empty; give a table with a header.")
-    remarks = []
-    if len(filled) > 1:
-        others = listed([repr(name) for name in filled[1:]])
-        remarks = [f"Other sheets are not read: {others}; --sheet names one."]
-    return filled[0], rows[filled[0]], remarks
+    raise TableError(f"{named} is empty; give a table with a header.")
+
+
+def _on_others(names: Sequence[str], name: str, sheet: str | None) -> list[str]:
+    """Return a remark on sheets that are not read, unless one was asked for."""
+    others = [repr(each) for each in names if each != name]
+    if sheet is not None or not others:
+        return []
+    return [f"Other sheets are not read: {listed(others)}; --sheet names one."]
 
 
 def _has(cell: Cell) -> bool:

@@ -45,7 +45,8 @@ def read_text(
     content, encoding = _decoded(content, encoding, named)
     if not content.strip(b"\r\n"):
         raise TableError(f"{named} is empty; give a table with a header.")
-    lines = content[:HEAD_BYTES].splitlines(keepends=True)
+    head = content[:HEAD_BYTES] if header_row is None else content
+    lines = head.splitlines(keepends=True)
     check_header_row(header_row, len(lines))
     if delimiter is None:
         delimiter = _guess_delimiter(lines[(header_row or 1) - 1 :])
