@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from rawlsian._core import cluster_sums, csr_kernels
 from rawlsian._core.checks import check_labels
@@ -44,7 +44,7 @@ def _sparse_terms(X: SparseRows, centers: NDArray[np.float64]) -> tuple[object, 
 
 
 def served_by_means(
-    problem: Problem, labels: object
+    problem: Problem, labels: ArrayLike
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Return the cluster that serves each sparse row, and its squared distance.
 
@@ -53,7 +53,7 @@ def served_by_means(
     """
     X = problem.X
     assert isinstance(X, SparseRows), "dense rows have an Assignment"
-    checked = check_labels(labels, problem.weights)  # type: ignore[arg-type]
+    checked = check_labels(labels, problem.weights)
     mass = np.bincount(checked, problem.weights)
     sums = X.minus(problem.shift).sums(problem.weights, checked, len(mass))
     centers = sums / mass[:, None] + problem.shift
