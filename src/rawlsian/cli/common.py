@@ -353,8 +353,8 @@ def compile_first() -> None:
 
     if is_first_fit():
         typer.echo(
-            "Compiling the numerical code, once, in two processes: about half a minute. "
-            "Later runs reuse it.",
+            "Compiling the numerical code, once, in two processes: about half a "
+            "minute. Later runs reuse it.",
             err=True,
         )
         compile_fit()
