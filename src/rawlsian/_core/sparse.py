@@ -83,7 +83,7 @@ class SparseRows:
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows
         return SparseRows.of(self.csr[rows])
 
-    def dense(self, what: str = "this") -> NDArray[np.float64]:
+    def dense(self, what: str) -> NDArray[np.float64]:
         """Return the rows as an array, or raise ValueError if that would be large."""
         refuse_large(self, what)
         X: NDArray[np.float64] = self.csr.toarray()
