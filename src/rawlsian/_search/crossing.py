@@ -229,19 +229,16 @@ def whole_search(
 
 def _fittest(found: list[Solutions], size: int) -> Solutions:
     """Return the best solutions, best first, without duplicates in group costs."""
-    ranked = np.sort(np.concatenate([each.costs for each in found]), axis=1)[:, ::-1]
-    kept: list[int] = []
-    for run in np.argsort(ranked[:, 0], kind="stable").tolist():
-        if kept:
-            apart = np.abs(ranked[run] - ranked[kept[-1]])
-            if (apart <= ALIKE * ranked[kept[-1]]).all():
-                continue
-        kept.append(run)
-        if len(kept) == size:
-            break
+    costs = np.concatenate([each.costs for each in found])
+    order = np.argsort(costs.max(axis=1), kind="stable")
+    ranked = np.sort(costs[order], axis=1)
+    is_new = np.ones(len(order), np.bool_)
+    apart = np.abs(np.diff(ranked, axis=0))
+    is_new[1:] = (apart > ALIKE * ranked[1:]).any(axis=1)
     # One by one: all centers together can be large.
     rows = [row for each in found for row in zip(*each, strict=True)]
-    return Solutions(*map(np.array, zip(*(rows[run] for run in kept), strict=True)))
+    kept = [rows[run] for run in order[is_new][:size]]
+    return Solutions(*map(np.array, zip(*kept, strict=True)))
 
 
 def _children(

@@ -96,10 +96,13 @@ class FairRuns:
 
     def on(self, problem: Problem) -> FairRuns:
         """Return runs on the same rows and weights with other groups or pooling."""
-        if self.is_dense:
-            return FairRuns(problem, self.max_iter)
-        groups = problem.groups[self.entries.rows]
-        return FairRuns(problem, self.max_iter, self.entries._replace(groups=groups))
+        entries = None
+        if not self.is_dense:
+            groups = problem.groups[self.entries.rows]
+            entries = self.entries._replace(groups=groups)
+        runs = FairRuns(problem, self.max_iter, entries)
+        runs.is_dense = self.is_dense
+        return runs
 
     def run(
         self,

@@ -31,7 +31,7 @@ LEAST_WEIGHT = 1e-9
 
 # The tolerance is this times the share of rows that just changed, if that is more:
 # their changes move the minimum by more.
-ROUGH_TOLERANCE = 1e-4
+ROUGH_TOLERANCE = 1e-3
 # With more than two groups, two of them share weight until this is left of the
 # difference of their costs: the other groups change it again.
 ROUGHLY = 0.1
