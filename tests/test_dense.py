@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings, strategies as st
-from support.cases import NICE, cases
 
 from rawlsian import RawlsianKMeans
 from rawlsian._core.problem import Problem
 from rawlsian._engines import memory
 from rawlsian._search.crossing import random_centers, search
 from rawlsian._search.fair_lloyd import FairRuns
+from support.cases import NICE, cases
 
 
 def people(n, n_groups=2, seed=0):

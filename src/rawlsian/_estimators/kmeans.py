@@ -40,7 +40,7 @@ LEAST_PASSES = 4
 
 # Effort of a search that starts from those with which the pooling was chosen, relative
 # to theirs.
-SEEDED_EFFORT = 0.5
+SEEDED_EFFORT = 1.0
 
 
 class RawlsianKMeans(CentersEstimator):

@@ -24,7 +24,7 @@ ROUNDING = 1e-24
 # Effort of the search for k-means, relative to that for the worst-off group from whose
 # solutions it starts; number of solutions of each from which the runs of a fold start,
 # and the gain below which these end, relative to the cost.
-PLAIN_EFFORT, N_CARRIED, LEAST_GAIN = 0.25, 4, 1e-4
+PLAIN_EFFORT, N_CARRIED, LEAST_GAIN = 0.5, 4, 1e-4
 
 # Strengths tried between 0 and infinity: from the first number to the second times the
 # number of people, each the third times the one before.
