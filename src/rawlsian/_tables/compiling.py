@@ -11,8 +11,10 @@ import subprocess
 import sys
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rawlsian._core.problem import Problem, Utility
+from rawlsian._search.fair_lloyd import FairRuns
 from rawlsian._search.lloyd import fair_runs
 from rawlsian._search.restarts import kmeans_restarts
 from rawlsian._support.compile import is_compiled
@@ -51,8 +53,14 @@ def compile_fit() -> None:
 
 
 def compile_search() -> None:
-    """Call the kernels that search for centers and improve partitions."""
-    _walk("assigned", Relocate(n_trials=4))
+    """Call the kernels that search for centers and improve partitions.
+
+    Those of sparse rows come first: a fit is the first one until they are compiled.
+    """
+    for is_sparse in (True, False):
+        problem = _walk("assigned", Relocate(n_trials=4), is_sparse)
+        # Equal centers leave clusters empty, which are filled.
+        FairRuns(problem, 2).run(np.zeros((1, 3, problem.X.shape[1])))
 
 
 def compile_walks() -> None:
@@ -61,11 +69,15 @@ def compile_walks() -> None:
     kmeans_restarts(_rows(), 2, n_runs=2, random_state=0)
 
 
-def _rows() -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+def _rows(is_sparse: bool = False) -> NDArray[np.float64]:
+    """Return random rows; sparse ones are one-hot."""
+    if is_sparse:
+        return np.eye(6)[np.random.RandomState(0).randint(6, size=N_ROWS)]
     return np.random.RandomState(0).normal(size=(N_ROWS, 2))
 
 
-def _walk(utility: Utility, operator: Operator) -> None:
+def _walk(utility: Utility, operator: Operator, is_sparse: bool = False) -> Problem:
     groups, labels = np.arange(N_ROWS) % 2, np.arange(N_ROWS) // 2 % 3
-    problem = Problem.from_arrays(_rows(), groups, utility=utility)
+    problem = Problem.from_arrays(_rows(is_sparse), groups, utility=utility)
     traverse_of(problem, labels, operator=operator)
+    return problem
