@@ -69,6 +69,8 @@ from rawlsian._version import (
 from rawlsian.bounds import (
     Bound as Bound,
     BoundStep as BoundStep,
+    Certificate as Certificate,
+    check_certificate as check_certificate,
     group_bound as group_bound,
     proved_bound as proved_bound,
 )

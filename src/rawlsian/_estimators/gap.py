@@ -82,7 +82,9 @@ def set_gap(
     if estimator.bound == "group":
         bound = group_bound_of(problem, len(centers), rng, known=centers)
     else:
-        bound = proved_bound_of(problem, len(centers), rng, lam=group_weights)
+        bound = proved_bound_of(
+            problem, len(centers), rng, lam=group_weights, known_cost=cost
+        )
     estimator.bound_ = replace(bound, known_cost=cost)
     left, nothing = start - bound.cost, ROUNDING * float(problem.norms.max())
     estimator.gap_closed_ = 1.0 if left <= nothing else (start - cost) / left

@@ -11,6 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from rawlsian._core.parameters import check_n_clusters, check_pooling
 from rawlsian._core.problem import MaxDistance, Problem
 from rawlsian._support.frames import frame_of, html_of
+from rawlsian.bounds.certificate import Certificate
+
+# A gap up to this is closed: what is left is rounding and the margin for it.
+CLOSED = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +35,8 @@ class Bound:
     group_weights : ndarray of shape (n_groups,) or None
         Lambda, the weights of the groups that a proved bound was computed with.
     n_rows : int or None
-        Number of rows in the semidefinite relaxation, after merging; with fewer rows
-        the bound is looser.
+        Number of rows in the semidefinite relaxation, after merging, or in its largest
+        part; with fewer rows the bound is looser.
     pooling : float
         The pooling of the costs: ``cost`` bounds the largest pooled cost of a group.
         As no pooled cost is above the largest plain cost, it bounds that one, too.
@@ -41,6 +45,11 @@ class Bound:
         if none was searched for.
     stop_reason : {"completed", "interrupted"}
         "interrupted" if Ctrl-C ended the computation: the bound holds, but is looser.
+    certificate : Certificate or None
+        What ``check_certificate`` needs to compute a proved bound again; None if rows
+        were merged, or if the bound came from several subproblems.
+    n_nodes : int
+        Number of subproblems that were solved.
     """
 
     utility: float
@@ -52,6 +61,13 @@ class Bound:
     known_cost: float | None = None
     pooling: float = 0.0
     stop_reason: Literal["completed", "interrupted"] = "completed"
+    certificate: Certificate | None = None
+    n_nodes: int = 1
+
+    @property
+    def is_optimal(self) -> bool:
+        """True if the best clustering known is proved optimal, to a relative 1e-6."""
+        return self.is_proved and self.gap is not None and self.gap <= CLOSED
 
     @property
     def gap(self) -> float | None:

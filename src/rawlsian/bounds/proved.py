@@ -1,37 +1,34 @@
-"""Proved bound: spectral, then by a semidefinite relaxation."""
+"""Proved bound: lambda from a search, then a semidefinite relaxation."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from functools import partial
 from numbers import Real
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import eigvalsh
-from sklearn.cluster import kmeans_plusplus
-from sklearn.metrics import pairwise_distances_argmin
+from threadpoolctl import threadpool_limits
 
 from rawlsian._core.parameters import Seed, check_count, random_state_of
 from rawlsian._core.problem import MaxDistance, Problem
 from rawlsian._rows.opening import refuse_blocks
 from rawlsian._search.crossing import thorough_search
 from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns
-from rawlsian._support.interruption import call_partial, keeps_partial
+from rawlsian._support.jobs import in_processes
 from rawlsian.bounds.bound import Bound, checked_problem
-from rawlsian.bounds.relaxation import ROUNDING, Relaxation, rounding_unit, scaled_rows
-
-# Defaults of proved_bound.
-MAX_ROWS, MAX_ITERATIONS, TOL = 1000, 60, 1e-4
+from rawlsian.bounds.certificate import Certificate
+from rawlsian.bounds.relaxation import Multiplier, Relaxation
+from rawlsian.bounds.rows import WeightedRows, merge, miniatures, weighted_rows
 
 # Smaller weights of groups are set to 0 in a proved bound.
 TRACE = 1e-6
 
-# Iterations of the k-means that merges rows (it need not converge), and the least
-# weight of a row in it, relative to the largest.
-MERGING_ITERATIONS, LEAST_PULL = 10, 1e-6
+# Length of the search for the best clustering known, relative to RawlsianKMeans: the
+# gap is to that clustering, and the relaxation takes much longer in any case.
+SEARCHES = 4
 
 
 class BoundStep(NamedTuple):
@@ -40,13 +37,42 @@ class BoundStep(NamedTuple):
     Attributes
     ----------
     n_iter : int
-        Number of iterations done.
+        Number of iterations done; of parts done, if the rows are split.
     cost : float
         The bound so far: no clustering has a lower largest mean cost of a group.
     """
 
     n_iter: int
     cost: float
+
+
+Callback = Callable[[BoundStep], object] | None
+
+
+class Effort(NamedTuple):
+    """Options of ``proved_bound`` that limit its effort."""
+
+    max_rows: int = 1000
+    split: bool = False
+    max_iter: int = 300
+    tol: float = 1e-5
+    target_gap: float = 0.0
+    time_limit: float | None = None
+
+    def ends(self) -> float:
+        """Return the time at which to stop, counted from now."""
+        limit = np.inf if self.time_limit is None else self.time_limit
+        return time.perf_counter() + limit
+
+    def check(self) -> None:
+        """Raise ValueError if an option is out of range."""
+        check_count(self.max_rows, "max_rows", least=2)
+        check_count(self.max_iter, "max_iter")
+        for name in ("tol", "target_gap", "time_limit"):
+            value = getattr(self, name)
+            is_number = isinstance(value, Real) and float(value) >= 0
+            if not is_number and (name, value) != ("time_limit", None):
+                raise ValueError(f"{name} must be a number, 0 or more, got {value!r}.")
 
 
 def proved_bound(
@@ -58,12 +84,15 @@ def proved_bound(
     sample_weight: ArrayLike | None = None,
     max_distance: MaxDistance = "auto",
     pooling: float = 0.0,
-    max_rows: int = MAX_ROWS,
-    max_iter: int = MAX_ITERATIONS,
-    tol: float = TOL,
+    known_cost: float | None = None,
+    max_rows: int = 1000,
+    split: bool = False,
+    max_iter: int = 300,
+    tol: float = 1e-5,
+    target_gap: float = 0.0,
     time_limit: float | None = None,
     random_state: Seed = None,
-    callback: Callable[[BoundStep], object] | None = None,
+    callback: Callback = None,
 ) -> Bound:
     """Bound the lowest group utility of every clustering, provably.
 
@@ -71,8 +100,13 @@ def proved_bound(
     the minimum cost of k-means in which a row of group g weighs lambda_g / N_g. That
     minimum is bounded by the spectrum of the data, and more tightly by Peng and Wei's
     semidefinite relaxation with triangle inequalities, solved by alternating
-    projections. Every iterate gives a valid bound, so it can be stopped at any time,
-    also by Ctrl-C.
+    projections. Every iterate gives a valid bound, so it can be stopped at any time.
+    ``check_certificate`` computes the bound again from its ``certificate``.
+
+    A relaxation runs on one core, and BLAS has one thread: on a busy machine, threads
+    that wait for each other take many times as long. The parts of split rows run side
+    by side, in processes, or on the workers of a Dask client with
+    ``joblib.parallel_config(backend="dask")``.
 
     Parameters
     ----------
@@ -92,29 +126,40 @@ def proved_bound(
     pooling : float, default=0.0
         Bound the pooled cost of the worst-off group, as in ``RawlsianKMeans``; the
         bound then also holds for the plain cost, which is never lower.
+    known_cost : float, default=None
+        Largest mean cost of a group in a clustering that you know; ``gap`` is then to
+        that clustering, or to a better one that the search for lambda finds.
     max_rows : int, default=1000
-        If there are more distinct rows, they are merged to this many. The bound stays
-        valid and becomes looser; triangle inequalities are then left out, as a merged
-        row may be in two clusters. Time grows with the cube of ``max_rows``.
-    max_iter : int, default=60
-        Largest number of iterations.
-    tol : float, default=1e-4
-        Stop when ten iterations raise the bound on the cost by less than this,
-        relative to the bound.
+        If there are more distinct rows, they are merged to this many, or split into
+        parts of this many. The bound stays valid and becomes looser. The time of an
+        iteration grows with the square of ``max_rows``.
+    split : bool, default=False
+        Split rows that are too many into parts, each a miniature of the whole, and add
+        up their bounds. This is tighter than merging, but takes long. Merging is
+        looser, as triangle inequalities are then left out: a merged row may be in two
+        clusters.
+    max_iter : int, default=300
+        Largest number of iterations; of each part, if rows are split.
+    tol : float, default=1e-5
+        Stop when the bound on the cost rises by less than this, relative to the bound,
+        three times in a row, in 20 iterations each.
+    target_gap : float, default=0.0
+        Stop when the relative gap to the best clustering known is at most this.
     time_limit : float, default=None
-        No iteration begins later than this many seconds after the call. The search
-        for lambda is not cut short, and one iteration is always made. With ``None``
-        the result does not depend on the speed of the machine.
+        No iteration begins later than this many seconds after the search for lambda,
+        which is not cut short; one iteration is always made. If rows are split, each
+        part may take so long. With ``None`` the result does not depend on the speed of
+        the machine.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the search for lambda and of the merging.
     callback : callable, default=None
-        Called with a ``BoundStep`` every ten iterations and after the last one.
+        Called with a ``BoundStep`` every 20 iterations and after the last one, or
+        after each part if rows are split.
 
     Returns
     -------
     Bound
-        The bound; ``is_proved`` is True. Ctrl-C returns the best bound so far, which
-        holds, too; its ``stop_reason`` is "interrupted".
+        The bound; ``is_proved`` is True.
 
     References
     ----------
@@ -133,16 +178,18 @@ def proved_bound(
     problem = checked_problem(
         X, sensitive_features, n_clusters, sample_weight, max_distance, pooling
     )
-    check_count(max_rows, "max_rows", least=2)
-    check_count(max_iter, "max_iter")
-    for name, value in (("tol", tol), ("time_limit", time_limit)):
-        if value is not None and not (isinstance(value, Real) and float(value) >= 0):
-            raise ValueError(f"{name} must be a number, 0 or more, got {value!r}.")
-    lam = _check_group_weights(group_weights, problem.n_groups)
-    return call_partial(
-        proved_bound_of, problem, n_clusters, random_state_of(random_state), lam=lam,
-        max_rows=max_rows, max_iter=max_iter, tol=tol, time_limit=time_limit,
-        callback=callback,
+    effort = Effort(max_rows, split, max_iter, tol, target_gap, time_limit)
+    effort.check()
+    if known_cost is not None and not (
+        isinstance(known_cost, Real) and float(known_cost) >= 0
+    ):
+        raise ValueError(
+            f"known_cost must be None or a number, 0 or more, got {known_cost!r}."
+        )
+    return proved_bound_of(
+        problem, n_clusters, random_state_of(random_state), effort,
+        lam=_check_group_weights(group_weights, problem.n_groups),
+        known_cost=known_cost, callback=callback,
     )  # fmt: skip
 
 
@@ -150,62 +197,108 @@ def proved_bound_of(
     problem: Problem,
     n_clusters: int,
     rng: np.random.RandomState,
+    effort: Effort = Effort(),  # noqa: B008, immutable
     *,
     lam: NDArray[np.float64] | None = None,
-    max_rows: int = MAX_ROWS,
-    max_iter: int = MAX_ITERATIONS,
-    tol: float = TOL,
-    time_limit: float | None = None,
-    callback: Callable[[BoundStep], object] | None = None,
+    known_cost: float | None = None,
+    callback: Callback = None,
 ) -> Bound:
-    """Return the proved bound for the given lambda, or for one that is searched for.
-
-    The spectral bound at the groups' shares comes first, so there is a bound to return
-    after Ctrl-C.
-    """
-    ends = time.perf_counter() + (np.inf if time_limit is None else time_limit)
-    lam = None if lam is None else _without_traces(lam)
-    first = problem.shares if lam is None else lam
-    rows, masses = _weighted_rows(problem, first)
-    bound = _proved(problem, _spectral(rows, masses, n_clusters), "spectral", first)
-    try:
-        if lam is None:
-            best = thorough_search(FairRuns(problem, MAX_ITER), n_clusters, rng)
-            known_cost = max(float(best.objectives[0]), 0.0)
-            lam = _without_traces(best.group_weights[0])
-            rows, masses = _weighted_rows(problem, lam)
-            cost = _spectral(rows, masses, n_clusters)
-            found = _proved(problem, cost, "spectral", lam)
-            bound = replace(max(bound, found, key=_cost), known_cost=known_cost)
-        rows, masses, within = _merge(rows, masses, max_rows, rng)
-        relaxation = Relaxation(rows, masses, within, n_clusters)
-        for n_iter, cost in relaxation.iterate(max_iter, tol, ends):
-            if cost > bound.cost:
-                bound = replace(
-                    _proved(problem, cost, "semidefinite", lam),
-                    n_rows=len(rows), known_cost=bound.known_cost,
-                )  # fmt: skip
+    """Return the proved bound for the given lambda, or for one that is searched for."""
+    if lam is None:
+        runs = FairRuns(problem, MAX_ITER)
+        best = thorough_search(runs, n_clusters, rng, times=SEARCHES)
+        found = max(float(best.objectives[0]), 0.0)
+        known_cost = found if known_cost is None else min(found, known_cost)
+        lam = best.group_weights[0]
+    lam = _without_traces(lam)
+    whole = weighted_rows(problem, lam)
+    is_split = effort.split and len(whole.rows) > effort.max_rows
+    with threadpool_limits(1, "blas"):
+        steps = (
+            _by_parts(whole, n_clusters, effort, rng)
+            if is_split
+            else _at_once(whole, n_clusters, effort, known_cost, rng)
+        )
+        for step in steps:
             if callback is not None:
-                callback(BoundStep(n_iter, bound.cost))
-    except KeyboardInterrupt:
-        if not keeps_partial():
-            raise
-        return replace(bound, stop_reason="interrupted")
-    return bound
-
-
-def _proved(
-    problem: Problem,
-    cost: float,
-    kind: Literal["spectral", "semidefinite"],
-    lam: NDArray[np.float64],
-) -> Bound:
-    """Return a proved bound on the cost as a Bound."""
-    utility = problem.max_distance - cost
+                callback(BoundStep(step.n_iter, step.cost))
+    pooling, parts = problem.pooling.strength, step.parts
     return Bound(
-        utility, cost, is_proved=True, kind=kind, group_weights=lam,
-        pooling=problem.pooling.strength,
+        problem.max_distance - step.cost, step.cost, is_proved=True,
+        kind="semidefinite", group_weights=lam, n_rows=step.n_rows,
+        known_cost=known_cost, pooling=pooling,
+        certificate=None if parts is None else Certificate(
+            step.cost, n_clusters, lam, pooling, parts, tuple(step.multipliers)
+        ),
     )  # fmt: skip
+
+
+class _Step(NamedTuple):
+    """Bound so far; parts are None if it has no certificate."""
+
+    n_iter: int
+    cost: float
+    n_rows: int
+    parts: NDArray[np.int32] | None
+    multipliers: list[Multiplier]
+
+
+def _at_once(
+    whole: WeightedRows,
+    n_clusters: int,
+    effort: Effort,
+    known_cost: float | None,
+    rng: np.random.RandomState,
+) -> Iterator[_Step]:
+    """Yield bounds from one relaxation, of merged rows if there are too many."""
+    ends, target = effort.ends(), _target(known_cost, effort.target_gap)
+    few, within = merge(whole, effort.max_rows, rng)
+    relaxation = Relaxation(few.rows, few.weights, n_clusters, within)
+    parts = np.zeros(len(few.rows), np.int32) if within is None else None
+    for n_iter, cost in relaxation.iterate(effort.max_iter, effort.tol, ends, target):
+        yield _Step(n_iter, cost, len(few.rows), parts, [relaxation.multiplier])
+
+
+def _by_parts(
+    whole: WeightedRows, n_clusters: int, effort: Effort, rng: np.random.RandomState
+) -> Iterator[_Step]:
+    """Yield the sum of the bounds of the parts done; the others may cost nothing."""
+    parts, distances = miniatures(whole, effort.max_rows, n_clusters, rng)
+    jobs = []
+    for part in range(parts.max() + 1):
+        inside = parts == part
+        mass = whole.weights[inside]
+        known_cost = float(mass @ distances[inside] / mass.sum())
+        jobs.append((whole.rows[inside], mass, known_cost))
+    cost, multipliers = 0.0, []
+    largest = int(np.bincount(parts).max())
+    with in_processes(len(jobs)) as run:
+        bound_part = partial(_bound_of_part, n_clusters, effort)
+        for n_done, found in enumerate(run(bound_part, jobs), start=1):
+            cost += found[0]
+            multipliers.append(found[1])
+            yield _Step(n_done, cost, largest, parts, multipliers)
+
+
+def _bound_of_part(
+    n_clusters: int,
+    effort: Effort,
+    job: tuple[NDArray[np.float64], NDArray[np.float64], float],
+) -> tuple[float, Multiplier]:
+    """Return the bound of some rows by their weights, and its multiplier."""
+    rows, mass, known_cost = job
+    relaxation = Relaxation(rows, mass / mass.sum(), n_clusters)
+    target, cost = _target(known_cost, effort.target_gap), 0.0
+    for _, cost in relaxation.iterate(  # noqa: B007, the last one counts
+        effort.max_iter, effort.tol, effort.ends(), target
+    ):
+        pass
+    return float(mass.sum()) * cost, relaxation.multiplier
+
+
+def _target(known_cost: float | None, target_gap: float) -> float:
+    """Return the bound at which the gap is small enough."""
+    return np.inf if known_cost is None else known_cost / (1 + target_gap)
 
 
 def _without_traces(lam: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -213,22 +306,6 @@ def _without_traces(lam: NDArray[np.float64]) -> NDArray[np.float64]:
     kept = np.where(lam < TRACE, 0.0, lam)
     shares: NDArray[np.float64] = kept / kept.sum()
     return shares
-
-
-def _cost(bound: Bound) -> float:
-    """Return the cost, as a sort key."""
-    return bound.cost
-
-
-def _weighted_rows(
-    problem: Problem, lam: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return distinct rows and the weights that lambda gives them, which sum to 1."""
-    weights = problem.pull(lam)[problem.groups] * problem.weights
-    # Shift first: far from the origin, sums would lose digits.
-    dense = problem.dense("a proved bound")
-    rows = dense.shifted_rows(weights > 0)
-    return _distinct(rows, weights[weights > 0])
 
 
 def _check_group_weights(
@@ -246,51 +323,3 @@ def _check_group_weights(
         )
     shares: NDArray[np.float64] = lam / lam.sum()
     return shares
-
-
-def _distinct(
-    rows: NDArray[np.float64], weights: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return distinct rows and their weights, which sum to 1."""
-    rows, inverse = np.unique(rows, axis=0, return_inverse=True)
-    masses = np.bincount(inverse.ravel(), weights / weights.sum())
-    return rows, np.asarray(masses, dtype=np.float64)
-
-
-def _spectral(
-    rows: NDArray[np.float64], weights: NDArray[np.float64], n_clusters: int
-) -> float:
-    """Return the variance outside the n_clusters - 1 largest principal components."""
-    scaled = scaled_rows(rows, weights)
-    variances = eigvalsh(scaled.T @ scaled)[::-1]
-    total = float(variances.sum())
-    left = total - float(variances[: n_clusters - 1].sum())
-    return max(left - ROUNDING * total - rounding_unit(rows), 0.0)
-
-
-def _merge(
-    rows: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    max_rows: int,
-    rng: np.random.RandomState,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Merge rows to at most max_rows; return means, weights, scatter within them."""
-    n_features = rows.shape[1]
-    if len(rows) <= max_rows:
-        return rows, weights, np.zeros((n_features, n_features))
-    # Any merging is valid; rows of tiny weight must not be lost to rounding.
-    pull = np.maximum(weights, LEAST_PULL * weights.max())
-    whole = Problem.from_arrays(rows, None, sample_weight=pull)
-    init, _ = kmeans_plusplus(
-        rows, max_rows, sample_weight=pull, random_state=rng, n_local_trials=1
-    )
-    found = FairRuns(whole, MERGING_ITERATIONS).run(init[None] - whole.shift)
-    centers = found.centers[0] + whole.shift
-    labels = pairwise_distances_argmin(rows, centers)
-    _, labels = np.unique(labels, return_inverse=True)
-    mass = np.asarray(np.bincount(labels, weights), dtype=np.float64)
-    means = np.empty((len(mass), n_features))
-    for j in range(n_features):
-        means[:, j] = np.bincount(labels, weights * rows[:, j]) / mass
-    scaled = np.sqrt(weights)[:, None] * (rows - means[labels])
-    return means, mass, scaled.T @ scaled

@@ -4,25 +4,47 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh, eigvalsh
+from scipy.linalg import eigh, eigvalsh, svd
 
-from rawlsian._support.threads import run_in_chunks
-from rawlsian.bounds import triangle_cuts
+from rawlsian.bounds import kernels
+from rawlsian.bounds.cuts import Cuts
+from rawlsian.bounds.leading import LeadingPairs, off_vector
 
 # Alternating projections: step relative to the total variance, over-relaxation factor,
 # and iterations between evaluations of the bound.
-STEP, OVERSHOOT, EVALUATE_EVERY = 0.1, 1.8, 10
+STEP, OVERSHOOT, EVALUATE_EVERY = 0.1, 1.8, 20
 
-# Triangle inequalities: first iteration that adds them, largest number added per row at
-# a time, and least violation (Z is about the number of clusters).
-FIRST_CUTS, CUTS_A_ROW, LEAST_VIOLATION = 10, 20, 1e-3
-ROWS_A_THREAD = 16
+# First iteration that adds triangle inequalities, and evaluations that may fail to
+# raise the bound before the solver gives up.
+FIRST_CUTS, PATIENCE = 10, 3
 
-# Margin for rounding in eigenvalues, relative to the total variance.
-ROUNDING = 1e-9
+# Vectors to start with, beyond the rank.
+SPARE_VECTORS = 24
+
+# Margin for rounding in eigenvalues, relative to the size of the matrix. LAPACK's
+# errors are below 10 n eps, which is less for any matrix that fits into memory; the
+# margin is twice that of check_certificate, which computes the same sums otherwise.
+ROUNDING = 2e-9
+
+NO_PAIRS = np.empty((0, 2), np.int64)
+
+
+class Multiplier(NamedTuple):
+    """Multiplier N in compact form, relative to the total variance.
+
+    ``entries`` holds the upper triangle, row by row, of a matrix that is not negative.
+    ``cuts``, of shape (n_cuts, 3), and ``weights`` add w T for each triangle inequality
+    (i, j, l), where T has 1 / r_i^2 at (i, i), and halves of -1 / (r_i r_j),
+    -1 / (r_i r_l) and 1 / (r_j r_l) at both places of these pairs.
+    """
+
+    entries: NDArray[np.float32]
+    cuts: NDArray[np.int32]
+    weights: NDArray[np.float32]
 
 
 class Relaxation:
@@ -46,175 +68,149 @@ class Relaxation:
     clusters, and then the inequalities do not hold. Equal rows may be merged: some
     optimal clustering keeps them together.)
 
+    For clusterings that keep certain pairs of rows apart, Y is 0 at these pairs, and N
+    may have any entry there.
+
     The parameters are the rows, of shape (n_rows, n_features); their weights, which sum
-    to 1; the scatter within merged rows, of shape (n_features, n_features); and k.
+    to 1; k; the scatter within merged rows, of shape (n_features, n_features), if any
+    were merged; and the pairs kept apart, of shape (n_pairs, 2).
     """
 
     def __init__(
         self,
         rows: NDArray[np.float64],
         weights: NDArray[np.float64],
-        within: NDArray[np.float64],
         n_clusters: int,
+        within: NDArray[np.float64] | None = None,
+        apart: NDArray[np.int64] = NO_PAIRS,
     ) -> None:
-        self.r, scaled = np.sqrt(weights), scaled_rows(rows, weights)
-        self.unit = rounding_unit(rows)
+        self.r, self.scaled = np.sqrt(weights), scaled_rows(rows, weights)
+        self.unit, self.apart = rounding_unit(rows), apart
         self.n_rows, self.rank = len(rows), min(n_clusters, len(rows)) - 1
-        if within.any():
+        if within is not None:
             scatter, axes = eigh(within)
             spread = np.sqrt(np.maximum(scatter, 0.0))[:, None] * axes.T
-            scaled = np.concatenate([scaled, spread])
+            self.scaled = np.concatenate([self.scaled, spread])
             self.r = np.concatenate([self.r, np.zeros(len(spread))])
             self.rank = n_clusters - 1
-        self.K = scaled @ scaled.T
-        self.n_kept = len(self.r)  # eigenvalues above 0 in the last projection
-        self.total = float((scaled**2).sum())
+        self.K = self.scaled @ self.scaled.T
+        self.total = float((self.scaled**2).sum())
+        self.multiplier = self._no_multiplier()
+        self.projection = np.zeros((0, 0))  # of the last iterate, without r r^T
+        self._upper = np.triu_indices(self.n_rows)
 
     def iterate(
-        self, max_iter: int, tol: float, ends: float
+        self, max_iter: int, tol: float, ends: float = np.inf, target: float = np.inf
     ) -> Iterator[tuple[int, float]]:
         """Yield the number of iterations and the best bound, every EVALUATE_EVERY.
 
-        Ends after max_iter iterations, at the time ``ends``, or when the bound rises
-        by less than tol, relative to itself.
+        Ends after max_iter iterations, at the time ``ends``, when the bound reaches
+        ``target``, or when PATIENCE evaluations in a row raise it by less than tol,
+        relative to itself. ``multiplier`` is that of the best bound.
         """
+        best, n_failures = self.spectral_bound(), 0
         if self.rank == 0 or self.rank + 1 >= len(self.r) or self.total == 0:
-            yield 0, self.bound(np.zeros_like(self.K))
+            yield 0, best
             return
+        for n_iter, found, cuts in self._iterates(max_iter, ends):
+            bound, before = self.bound(found), best
+            if bound > best:
+                best, self.multiplier = bound, found
+            yield n_iter, best
+            if bound < before and cuts is not None:
+                cuts.pace *= 0.5  # their weights overshot and oscillate
+            n_failures = n_failures + 1 if best - before < tol * best else 0
+            if best >= target or n_failures == PATIENCE:
+                return
+
+    def _iterates(
+        self, max_iter: int, ends: float
+    ) -> Iterator[tuple[int, Multiplier, Cuts | None]]:
+        """Yield the number of iterations and the multiplier, every EVALUATE_EVERY."""
         step = STEP * self.total
-        whole = np.outer(self.r, self.r)
-        positive, multiplier = whole, np.zeros_like(self.K)
-        best, m = 0.0, self.n_rows
-        cuts = _Cuts(self.r, 1 / (self.rank + 1)) if m == len(self.r) else None
-        K = self.K
+        S = np.outer(self.r, self.r)
+        M = S + self.K / step
+        pairs = LeadingPairs(self.r, self._first_vectors(), self.rank)
+        is_merged = len(self.r) > self.n_rows
+        cuts = None if is_merged else Cuts(self.r, self.rank + 1)
         for n_iter in range(1, max_iter + 1):
-            projection = self._project(positive - multiplier + K / step) + whole
-            overshot = OVERSHOOT * projection + (1 - OVERSHOOT) * positive + multiplier
-            positive = overshot.copy()
-            np.maximum(overshot[:m, :m], 0.0, out=positive[:m, :m])
-            multiplier = overshot - positive  # never above 0
+            self.projection = pairs.project(M)
+            kernels.advance(
+                self.projection, self.r, self.K, step, OVERSHOOT, self.n_rows,
+                self.apart, S, M,
+            )  # fmt: skip
             if cuts is not None and n_iter >= FIRST_CUTS:
                 if (n_iter - FIRST_CUTS) % EVALUATE_EVERY == 0:
-                    cuts.find(projection)
-                K = self.K + cuts.weigh(projection, step)
+                    cuts.find(self.projection)
+                cuts.weigh(self.projection, step)
+                kernels.add_cuts(cuts.inverse, cuts.indices, cuts.weights / step, M)
             is_late = time.perf_counter() > ends
             if n_iter % EVALUATE_EVERY == 0 or n_iter == max_iter or is_late:
-                bound, before = self.bound(K - self.K - step * multiplier), best
-                best = max(best, bound)
-                yield n_iter, best
-                if is_late or 0 <= bound - before < tol * best:
+                yield n_iter, self._compact(S, step, cuts), cuts
+                if is_late:
                     return
-                if bound < before and cuts is not None:
-                    cuts.pace *= 0.5  # their weights overshot and oscillate
 
-    def bound(self, N: NDArray[np.float64]) -> float:
-        """Return the bound of a valid symmetric N, less a margin for rounding."""
-        both = self.K + N
+    def spectral_bound(self) -> float:
+        """Return the bound of N = 0, the variance outside the principal components."""
+        variances = eigvalsh(self.scaled.T @ self.scaled)[::-1]
+        left = self.total - float(np.maximum(variances[: self.rank], 0.0).sum())
+        return max(left - ROUNDING * self.total - self.unit, 0.0)
+
+    def bound(self, multiplier: Multiplier) -> float:
+        """Return the bound of a valid multiplier, less a margin for rounding."""
+        N = self._dense(multiplier)
+        size = self.total + float(np.abs(N).sum(axis=1).max())
+        both = np.add(self.K, N, out=N)
         left = self.total - float(self.r @ both @ self.r)
         if self.rank > 0:
             n = len(self.r)
             first = max(n - self.rank, 0)
-            largest = eigvalsh(self._off(both), subset_by_index=[first, n - 1])
-            left -= float(np.maximum(largest, 0.0).sum())
-        size = self.total + float(np.abs(N).sum(axis=1).max())
-        return left - ROUNDING * size - self.unit
-
-    def _off(self, M: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return P M P with P = I - r r^T."""
-        Mr = M @ self.r
-        away: NDArray[np.float64] = M - np.outer(self.r, Mr) - np.outer(Mr, self.r)
-        away += (self.r @ Mr) * np.outer(self.r, self.r)
-        return away
-
-    def _project(self, M: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Project M to eigenvalues in [0, 1] that sum to the rank, off r."""
-        # r gets an eigenvalue below all others.
-        low = 1.0 + float(np.abs(M).sum(axis=1).max())
-        off = self._off(M) - 2 * low * np.outer(self.r, self.r)
-        values, vectors = self._largest(off)
-        values = clip_to_sum(values, self.rank)
-        kept = values > 0
-        self.n_kept = int(kept.sum())
-        vectors = vectors[:, kept]
-        projected: NDArray[np.float64] = (vectors * values[kept]) @ vectors.T
-        return projected
-
-    def _largest(
-        self, M: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return all eigenvalues, with vectors, that stay above 0 when clipped."""
-        n = len(M)
-        n_wanted = min(2 * self.n_kept + 8, n - 1)
-        if n_wanted < n // 4:
-            values, vectors = eigh(
-                M, subset_by_index=[n - n_wanted, n - 1], check_finite=False,
-                driver="evr",
+            largest = eigvalsh(
+                off_vector(both, self.r), subset_by_index=[first, n - 1],
+                overwrite_a=True, check_finite=False,
             )  # fmt: skip
-            # If the smallest of these is clipped to 0, so are all below it.
-            if clip_to_sum(values, self.rank)[0] == 0.0:
-                return values, vectors
-        values, vectors = eigh(M, check_finite=False, driver="evd")
-        return values[1:], vectors[:, 1:]
+            left -= float(np.maximum(largest, 0.0).sum())
+        return max(left - ROUNDING * size - self.unit, 0.0)
 
+    def _first_vectors(self) -> NDArray[np.float64]:
+        """Return the largest principal components, and random vectors if too few."""
+        n = len(self.r)
+        n_vectors = min(self.rank + SPARE_VECTORS, n - 1)
+        components = svd(self.scaled, full_matrices=False, check_finite=False)[0]
+        n_more = max(n_vectors - components.shape[1], 0)
+        random = np.random.default_rng(0).normal(size=(n, n_more))
+        vectors = np.concatenate([components[:, :n_vectors], random], axis=1)
+        return vectors
 
-def clip_to_sum(values: NDArray[np.float64], total: float) -> NDArray[np.float64]:
-    """Return values less a constant, clipped to [0, 1], that sum to total."""
-    low, high = float(values.min()) - 1.0, float(values.max())
-    for _ in range(100):
-        middle = 0.5 * (low + high)
-        if np.clip(values - middle, 0.0, 1.0).sum() > total:
-            low = middle
-        else:
-            high = middle
-    return np.clip(values - high, 0.0, 1.0)
+    def _no_multiplier(self) -> Multiplier:
+        """Return N = 0, which gives the spectral bound."""
+        entries = np.zeros(self.n_rows * (self.n_rows + 1) // 2, np.float32)
+        return Multiplier(entries, np.empty((0, 3), np.int32), np.empty(0, np.float32))
 
+    def _compact(
+        self, S: NDArray[np.float64], step: float, cuts: Cuts | None
+    ) -> Multiplier:
+        """Return the multiplier that S and the cuts stand for."""
+        negative = np.minimum(S[: self.n_rows, : self.n_rows], 0.0)
+        for i, j in self.apart:
+            negative[i, j] = negative[j, i] = S[i, j]
+        entries = (negative[self._upper] * (-step / self.total)).astype(np.float32)
+        if cuts is None:
+            return self._no_multiplier()._replace(entries=entries)
+        used = cuts.weights > 0
+        weights = (cuts.weights[used] / self.total).astype(np.float32)
+        return Multiplier(entries, cuts.indices[used], weights)
 
-class _Cuts:
-    """Triangle inequalities and their weights in N."""
-
-    def __init__(self, r: NDArray[np.float64], pace: float) -> None:
-        self.inverse = 1 / r
-        self.cuts = np.empty((0, 3), np.int64)
-        self.weights = np.empty(0)
-        self.pace = pace  # rate at which weights rise with violations
-
-    def find(self, Y: NDArray[np.float64]) -> None:
-        """Add the cuts that Y violates most, for each row; drop cuts without weight."""
-        Z = self._rescaled(Y)
-        shape = len(Z), CUTS_A_ROW
-        violations, seconds, thirds = (
-            np.zeros(shape), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-        )  # fmt: skip
-        run_in_chunks(
-            lambda start, stop: triangle_cuts.find_cuts(
-                Z, LEAST_VIOLATION, start, stop, violations, seconds, thirds
-            ),
-            len(Z),
-            smallest_chunk=ROWS_A_THREAD,
-        )
-        rows, places = np.nonzero(violations)
-        new = np.column_stack([rows, seconds[rows, places], thirds[rows, places]])
-        old = self.weights > 0
-        self.cuts, first = np.unique(
-            np.concatenate([self.cuts[old], new]), axis=0, return_index=True
-        )
-        weights = np.concatenate([self.weights[old], np.zeros(len(new))])
-        self.weights = weights[first]  # a cut that was there keeps its weight
-
-    def weigh(self, Y: NDArray[np.float64], step: float) -> NDArray[np.float64]:
-        """Raise weights of violated cuts, lower the others; return their part of N."""
-        violations, norms = np.empty(len(self.cuts)), np.empty(len(self.cuts))
-        Z = self._rescaled(Y)
-        triangle_cuts.measure_cuts(Z, self.inverse, self.cuts, violations, norms)
-        self.weights = np.maximum(self.weights + self.pace * step * violations, 0.0)
-        matrix = np.empty_like(Z)
-        triangle_cuts.add_up_cuts(self.inverse, self.cuts, self.weights / norms, matrix)
-        return matrix
-
-    def _rescaled(self, Y: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return Z_ij = Y_ij / (r_i r_j)."""
-        rescaled: NDArray[np.float64] = Y * self.inverse[:, None] * self.inverse
-        return rescaled
+    def _dense(self, multiplier: Multiplier) -> NDArray[np.float64]:
+        """Return N."""
+        N = np.zeros_like(self.K)
+        N[self._upper] = multiplier.entries
+        N[self._upper[::-1]] = multiplier.entries
+        if len(multiplier.cuts):
+            weights = multiplier.weights.astype(np.float64)
+            kernels.add_cuts(1 / self.r, multiplier.cuts, weights, N)
+        N *= self.total
+        return N
 
 
 def scaled_rows(
