@@ -10,9 +10,10 @@ import pytest
 from rawlsian import RawlsianKMeans, check_certificate, group_bound, proved_bound
 from rawlsian._search.fair_lloyd import FairRuns
 from rawlsian.bounds import kernels
+from rawlsian.bounds.branching import Node, children
 from rawlsian.bounds.leading import LeadingPairs, clip_to_sum, off_vector
 from rawlsian.bounds.relaxation import FIRST_CUTS, Multiplier, Relaxation
-from rawlsian.bounds.rows import WeightedRows, merge
+from rawlsian.bounds.rows import WeightedRows, merge, merged
 from support.brute_force import least_cost_of_any_partition, partitions
 from support.cases import make_case
 
@@ -377,6 +378,47 @@ def test_the_bounds_of_parts_add_up_to_a_bound_of_the_whole(golden, fitted):
     assert steps[-1].cost == bound.cost
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_branching_proves_the_optimum_and_no_more(seed):
+    case = make_case(seed, 7, 3, 2, rows="grid")
+    best = least_cost_of_any_partition(case, 3)
+
+    bound = proved_bound(
+        case.X, case.groups, n_clusters=3, max_iter=40, max_nodes=9, random_state=0
+    )
+
+    assert bound.cost <= best * (1 + 1e-12)
+    assert not bound.is_optimal or bound.known_cost == pytest.approx(best, rel=2e-6)
+
+
+def test_branching_closes_a_gap_that_the_relaxation_leaves():
+    case, options = make_case(9, 30, 3, 2), {"n_clusters": 3, "random_state": 0}
+
+    root = proved_bound(case.X, case.groups, **options)
+    tree = proved_bound(case.X, case.groups, max_nodes=9, **options)
+
+    assert root.gap > 1e-4
+    assert tree.is_optimal
+    assert not root.is_optimal
+    assert tree.n_nodes > 1
+    assert tree.certificate is None
+
+
+def test_branches_keep_a_pair_together_or_apart():
+    rng = np.random.default_rng(0)
+    whole = WeightedRows(rng.normal(size=(6, 2)), rng.dirichlet(np.ones(6)))
+    node = Node(0.0, 0, np.array([0, 1, 2, 3, 0, 4]), np.array([[1, 5]]), (4, 1))
+
+    (apart, pairs), (together, same) = children(node)
+
+    assert pairs.tolist() == [[1, 5], [4, 1]]
+    assert apart.tolist() == node.labels.tolist()
+    assert together.tolist() == [0, 0, 1, 2, 0, 3]
+    assert same.tolist() == [[1, 5]]
+    assert merged(whole, together).rows.shape == (4, 2)
+    assert len(list(children(node._replace(pair=(1, 5))))) == 1  # they are apart
+
+
 def test_ctrl_c_passes_on():
     def stop(step):
         raise KeyboardInterrupt
@@ -450,6 +492,7 @@ def test_projecting_keeps_the_sum_and_the_limits():
         ({"n_clusters": 9}, "n_clusters=9 is more than the 8 rows of X"),
         ({"max_rows": 2.5}, "max_rows must be a whole number, 2 or more, got 2.5"),
         ({"max_iter": 0}, "max_iter must be a whole number, 1 or more, got 0"),
+        ({"max_nodes": 0}, "max_nodes must be a whole number, 1 or more, got 0"),
         ({"tol": -1}, "tol must be a number, 0 or more, got -1"),
         ({"target_gap": None}, "target_gap must be a number, 0 or more, got None"),
         ({"known_cost": -1}, "known_cost must be None or a number, 0 or more, got -1"),

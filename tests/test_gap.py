@@ -78,6 +78,7 @@ def test_the_proved_gap_is_that_of_the_proved_bound(centers):
     expected = fitted.group_costs_.max() / fitted.bound_.cost - 1
     assert fitted.proved_gap_ == pytest.approx(expected)
     assert 0 <= fitted.proved_gap_ < 0.5
+    assert fitted.proved_optimal_ == (fitted.proved_gap_ <= 1e-6)
 
 
 def test_a_bound_says_how_far_it_is_from_the_best_known():

@@ -15,6 +15,7 @@ from rawlsian._search.fair_lloyd import FairRuns
 from rawlsian._search.partitions import best_partitions, costs_of
 from rawlsian._support.callers import warn_caller
 from rawlsian._support.interruption import keeps_partial
+from rawlsian.bounds.bound import CLOSED
 from rawlsian.bounds.group import group_bound_of
 from rawlsian.bounds.proved import proved_bound_of
 
@@ -39,6 +40,7 @@ def forget_gap(estimator: Any) -> None:
         "bound_",
         "gap_closed_",
         "proved_gap_",
+        "proved_optimal_",
         "group_weights_",
         "pooling_cv_",
     ):
@@ -75,7 +77,7 @@ def set_gap(
     rng: np.random.RandomState,
     group_weights: NDArray[np.float64] | None = None,
 ) -> None:
-    """Set `bound_`, `gap_closed_` and, with the proved bound, `proved_gap_`.
+    """Set `bound_` and `gap_closed_`; if proved, `proved_gap_`, `proved_optimal_`.
 
     ``cost`` and ``start`` are the largest mean costs of a group, now and before.
     """
@@ -91,6 +93,7 @@ def set_gap(
     if bound.is_proved:
         gap = cost / bound.cost - 1 if bound.cost > 0 else np.inf
         estimator.proved_gap_ = 0.0 if cost <= nothing else gap
+        estimator.proved_optimal_ = estimator.proved_gap_ <= CLOSED
 
 
 def utilitarian_cost(

@@ -127,6 +127,8 @@ class RawlsianKMeans(CentersEstimator):
     proved_gap_ : float
         With the proved bound: no clustering has a largest mean cost that is lower by
         more than this, relative to the bound.
+    proved_optimal_ : bool
+        With the proved bound: True if ``proved_gap_`` is at most 1e-6.
     inertia_ : float
         Sum of squared distances to the centers of the examples' clusters.
     n_iter_ : int

@@ -149,6 +149,8 @@ class RawlsianPostprocessor(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     proved_gap_ : float
         With the proved bound: no clustering has a largest mean cost that is lower by
         more than this, relative to the bound.
+    proved_optimal_ : bool
+        With the proved bound: True if ``proved_gap_`` is at most 1e-6.
     n_iter_ : int
         Number of searches for an operation. It is one more than
         ``trajectory_.n_iter``, the number of steps, if the last search found none.

@@ -18,7 +18,8 @@ from rawlsian._rows.opening import refuse_blocks
 from rawlsian._search.crossing import thorough_search
 from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns
 from rawlsian._support.jobs import in_processes
-from rawlsian.bounds.bound import Bound, checked_problem
+from rawlsian.bounds.bound import CLOSED, Bound, checked_problem
+from rawlsian.bounds.branching import Limits, branch
 from rawlsian.bounds.certificate import Certificate
 from rawlsian.bounds.relaxation import Multiplier, Relaxation
 from rawlsian.bounds.rows import WeightedRows, merge, miniatures, weighted_rows
@@ -37,7 +38,8 @@ class BoundStep(NamedTuple):
     Attributes
     ----------
     n_iter : int
-        Number of iterations done; of parts done, if the rows are split.
+        Number of iterations done; of parts done, if the rows are split. It does not
+        count iterations of further subproblems.
     cost : float
         The bound so far: no clustering has a lower largest mean cost of a group.
     """
@@ -58,6 +60,7 @@ class Effort(NamedTuple):
     tol: float = 1e-5
     target_gap: float = 0.0
     time_limit: float | None = None
+    max_nodes: int = 1
 
     def ends(self) -> float:
         """Return the time at which to stop, counted from now."""
@@ -68,6 +71,7 @@ class Effort(NamedTuple):
         """Raise ValueError if an option is out of range."""
         check_count(self.max_rows, "max_rows", least=2)
         check_count(self.max_iter, "max_iter")
+        check_count(self.max_nodes, "max_nodes")
         for name in ("tol", "target_gap", "time_limit"):
             value = getattr(self, name)
             is_number = isinstance(value, Real) and float(value) >= 0
@@ -91,6 +95,7 @@ def proved_bound(
     tol: float = 1e-5,
     target_gap: float = 0.0,
     time_limit: float | None = None,
+    max_nodes: int = 1,
     random_state: Seed = None,
     callback: Callback = None,
 ) -> Bound:
@@ -142,7 +147,7 @@ def proved_bound(
         Largest number of iterations; of each part, if rows are split.
     tol : float, default=1e-5
         Stop when the bound on the cost rises by less than this, relative to the bound,
-        three times in a row, in 20 iterations each.
+        six times in a row, in 20 iterations each.
     target_gap : float, default=0.0
         Stop when the relative gap to the best clustering known is at most this.
     time_limit : float, default=None
@@ -150,6 +155,12 @@ def proved_bound(
         which is not cut short; one iteration is always made. If rows are split, each
         part may take so long. With ``None`` the result does not depend on the speed of
         the machine.
+    max_nodes : int, default=1
+        Largest number of subproblems. With more than 1, branch on pairs of rows that
+        are in one cluster or not, until the best clustering known is proved optimal
+        (``is_optimal``) or the gap is at most ``target_gap``. Lambda stays the same,
+        so a gap can remain if another clustering is better for that lambda. Rows that
+        are too many for one relaxation are not branched on.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the search for lambda and of the merging.
     callback : callable, default=None
@@ -178,7 +189,7 @@ def proved_bound(
     problem = checked_problem(
         X, sensitive_features, n_clusters, sample_weight, max_distance, pooling
     )
-    effort = Effort(max_rows, split, max_iter, tol, target_gap, time_limit)
+    effort = Effort(max_rows, split, max_iter, tol, target_gap, time_limit, max_nodes)
     effort.check()
     if known_cost is not None and not (
         isinstance(known_cost, Real) and float(known_cost) >= 0
@@ -226,7 +237,7 @@ def proved_bound_of(
     return Bound(
         problem.max_distance - step.cost, step.cost, is_proved=True,
         kind="semidefinite", group_weights=lam, n_rows=step.n_rows,
-        known_cost=known_cost, pooling=pooling,
+        known_cost=known_cost, pooling=pooling, n_nodes=step.n_nodes,
         certificate=None if parts is None else Certificate(
             step.cost, n_clusters, lam, pooling, parts, tuple(step.multipliers)
         ),
@@ -241,6 +252,7 @@ class _Step(NamedTuple):
     n_rows: int
     parts: NDArray[np.int32] | None
     multipliers: list[Multiplier]
+    n_nodes: int = 1
 
 
 def _at_once(
@@ -257,6 +269,12 @@ def _at_once(
     parts = np.zeros(len(few.rows), np.int32) if within is None else None
     for n_iter, cost in relaxation.iterate(effort.max_iter, effort.tol, ends, target):
         yield _Step(n_iter, cost, len(few.rows), parts, [relaxation.multiplier])
+    if effort.max_nodes == 1 or within is not None or cost >= target:
+        return
+    limits = Limits(effort.max_iter, effort.tol, ends, target)
+    tree = branch(few, n_clusters, effort.max_nodes, relaxation, cost, limits)
+    for n_nodes, cost in tree:
+        yield _Step(n_iter, cost, len(few.rows), None, [], n_nodes)
 
 
 def _by_parts(
@@ -298,7 +316,9 @@ def _bound_of_part(
 
 def _target(known_cost: float | None, target_gap: float) -> float:
     """Return the bound at which the gap is small enough."""
-    return np.inf if known_cost is None else known_cost / (1 + target_gap)
+    if known_cost is None:
+        return np.inf
+    return known_cost / (1 + max(target_gap, 0.5 * CLOSED))
 
 
 def _without_traces(lam: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -16,11 +16,12 @@ from rawlsian.bounds.leading import LeadingPairs, off_vector
 
 # Alternating projections: step relative to the total variance, over-relaxation factor,
 # and iterations between evaluations of the bound.
-STEP, OVERSHOOT, EVALUATE_EVERY = 0.1, 1.8, 20
+STEP, OVERSHOOT, EVALUATE_EVERY = 0.2, 1.8, 20
 
 # First iteration that adds triangle inequalities, and evaluations that may fail to
 # raise the bound before the solver gives up.
-FIRST_CUTS, PATIENCE = 10, 3
+FIRST_CUTS, PATIENCE = 10, 6
+SLOWER, FASTER = 0.5, 1.1
 
 # Vectors to start with, beyond the rank.
 SPARE_VECTORS = 24
@@ -117,8 +118,9 @@ class Relaxation:
             if bound > best:
                 best, self.multiplier = bound, found
             yield n_iter, best
-            if bound < before and cuts is not None:
-                cuts.pace *= 0.5  # their weights overshot and oscillate
+            if cuts is not None:
+                # If the bound falls, the weights overshot and oscillate.
+                cuts.pace *= SLOWER if bound < before else FASTER
             n_failures = n_failures + 1 if best - before < tol * best else 0
             if best >= target or n_failures == PATIENCE:
                 return
