@@ -2,6 +2,12 @@
 
     .venv/bin/python benchmarks/bench_rawls.py samples 5    # 30 Adult samples, k = 5
     .venv/bin/python benchmarks/bench_rawls.py proved 5     # the proved bound on them
+    .venv/bin/python benchmarks/bench_rawls.py proved 5 6   # on the first six of them
+    .venv/bin/python benchmarks/bench_rawls.py optimal 200 3 20  # 20 samples of 200
+    .venv/bin/python benchmarks/bench_rawls.py never_above 1000  # against brute force
+    .venv/bin/python benchmarks/bench_rawls.py split        # parts of all of Adult
+    .venv/bin/python benchmarks/bench_rawls.py split_dask 1 4  # 4 parts, 1 worker
+    .venv/bin/python benchmarks/bench_rawls.py busy         # beside other work
     .venv/bin/python benchmarks/bench_rawls.py groups       # by race, and sex and race
     .venv/bin/python benchmarks/bench_rawls.py small        # against brute force
     .venv/bin/python benchmarks/bench_rawls.py whole        # all of Adult
@@ -11,6 +17,7 @@ Prints the tables of docs/beyond.md.
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from itertools import islice
@@ -163,6 +170,125 @@ def bench_proved(n_clusters, n_samples=N_SAMPLES):
     row("gap closed, at most, by any clustering", quartiles(possible, "{:.1%}"))
 
 
+def bench_optimal(n_rows, n_clusters, n_samples):
+    """Samples of Adult in which the best clustering found is proved optimal."""
+    from rawlsian import load_adult, proved_bound
+
+    row(f"n = {n_rows}, k = {n_clusters}, seed", "gap", "nodes", "seconds")
+    row("---", "---", "---", "---")
+    n_optimal = 0
+    for seed in range(n_samples):
+        adult = load_adult(sample=n_rows // 2, random_state=seed)
+        began = time.perf_counter()
+        bound = proved_bound(
+            adult.data, adult.sensitive_features, n_clusters=n_clusters, max_iter=600,
+            tol=1e-6, max_nodes=10_000, time_limit=600, random_state=0,
+        )  # fmt: skip
+        seconds = time.perf_counter() - began
+        n_optimal += bound.is_optimal
+        row(seed, f"{bound.gap:.1e}", bound.n_nodes, f"{seconds:.0f}")
+    print(f"\nproved optimal: {n_optimal} of {n_samples}")
+
+
+def group_costs(case, labels, centers):
+    """Return the mean cost of each group if rows stay in their clusters."""
+    distances = ((case.X - centers[labels]) ** 2).sum(axis=1)
+    sizes = np.bincount(case.groups, case.weights)
+    return np.bincount(case.groups, case.weights * distances) / sizes
+
+
+def bench_never_above(n_cases):
+    """Proved bounds above the optimum, with weights, many groups and pooled costs."""
+    from rawlsian import proved_bound
+    from rawlsian._search.leximin import leximin_centers
+    from support.brute_force import partitions
+    from support.cases import make_case
+
+    n_above, closest = 0, np.inf
+    kinds = ("continuous", "grid", "duplicates")
+    for seed in range(n_cases):
+        k, n_groups = 1 + seed % 3, 1 + seed % 4
+        weights = ("ones", "floats")[seed // 2 % 2]
+        pooling = (0.0, 1.0, 10.0)[seed % 3]
+        case = make_case(seed, 7, k, n_groups, rows=kinds[seed % 3], weights=weights)
+        problem = case.problem.pooled(pooling)
+        none, best = np.zeros((k, case.X.shape[1])), np.inf
+        for labels in partitions(7, k):
+            centers = leximin_centers(problem, labels.astype(np.int32), none)
+            costs = group_costs(case, labels, centers)
+            best = min(best, problem.pooling.means(costs, problem.people).max())
+        bound = proved_bound(
+            case.X, case.groups, n_clusters=k, sample_weight=case.weights,
+            pooling=pooling, max_iter=100, max_rows=(1000, 4)[seed % 2],
+            split=seed % 4 == 1, max_nodes=1 + 4 * (seed % 5 == 0), random_state=0,
+        )  # fmt: skip
+        n_above += bound.cost > best * (1 + 1e-12) + 1e-12
+        closest = min(closest, (best - bound.cost) / max(best, 1e-300))
+    print(f"proved bound above the optimum: {n_above} of {n_cases}")
+    print(f"smallest relative distance below it: {closest:.1e}")
+
+
+def whole_in_parts(n_parts=None):
+    """Bound all of Adult, or some parts of it, with rows split; return it."""
+    from rawlsian import load_adult, proved_bound
+
+    adult = load_adult()
+    rows = slice(None) if n_parts is None else slice(0, 1600 * n_parts)
+    return proved_bound(
+        adult.data[rows], adult.sensitive_features[rows], n_clusters=5, split=True,
+        max_iter=400, target_gap=0.003, random_state=0,
+    )  # fmt: skip
+
+
+def bench_split():
+    """All of Adult, split into miniatures, on all cores."""
+    began = time.perf_counter()
+    bound = whole_in_parts()
+    minutes = (time.perf_counter() - began) / 60
+    row("all of Adult, k = 5, split", "measured")
+    row("---", "---")
+    row("parts", len(bound.certificate.multipliers))
+    row("rows of the largest", bound.n_rows)
+    row("proved gap", f"{bound.gap:.2%}")
+    row("minutes", f"{minutes:.1f}")
+
+
+def bench_split_dask(n_workers, n_parts):
+    """Some parts of Adult on Dask workers with one thread each; compare 1 and 2."""
+    import joblib
+    from dask.distributed import Client
+
+    with Client(n_workers=n_workers, threads_per_worker=1):
+        began = time.perf_counter()
+        with joblib.parallel_config(backend="dask"):
+            bound = whole_in_parts(n_parts)
+        seconds = time.perf_counter() - began
+    n_found = len(bound.certificate.multipliers)
+    print(f"{n_workers} workers, {n_found} parts: {seconds:.1f} s, bound {bound.cost}")
+
+
+def bench_busy():
+    """Seconds of proved_bound alone, and beside a process that keeps each core busy."""
+    import subprocess
+
+    from rawlsian import proved_bound
+
+    sample = samples()[0]
+    options = {"n_clusters": 5, "max_iter": 100, "random_state": 0}
+    cores = len(os.sched_getaffinity(0))
+    for n_others in (0, cores):
+        others = [
+            subprocess.Popen([sys.executable, "-c", "while True: pass"])
+            for _ in range(n_others)
+        ]
+        began = time.perf_counter()
+        proved_bound(sample.X, sample.sex, **options)
+        seconds = time.perf_counter() - began
+        for other in others:
+            other.kill()
+        print(f"{n_others} other processes: {seconds:.1f} s")
+
+
 def bench_groups():
     """Lowest utility of more than two groups, compared with FairLloyd."""
     from rawlsian import FairLloyd, RawlsianKMeans, load_adult
@@ -198,7 +324,7 @@ def bench_small():
     """Optima found on small random data, checked by brute force."""
     from rawlsian import RawlsianKMeans, proved_bound
     from rawlsian._search.leximin import leximin_centers
-    from support.brute_force import costs_of, partitions
+    from support.brute_force import partitions
     from support.cases import make_case
 
     def least(case, labels, centers):
@@ -206,7 +332,7 @@ def bench_small():
             return 10 - case.reference.utilities(labels).min()
         none = np.zeros((labels.max() + 1, case.X.shape[1]))
         best = leximin_centers(case.problem, labels.astype(np.int32), none)
-        return costs_of(case, labels, best).max()
+        return group_costs(case, labels, best).max()
 
     n = 8
     row("centers", "rows", "k", "groups", "optimum found in")
