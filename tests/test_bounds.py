@@ -419,14 +419,17 @@ def test_branches_keep_a_pair_together_or_apart():
     assert len(list(children(node._replace(pair=(1, 5))))) == 1  # they are apart
 
 
-def test_ctrl_c_passes_on():
+def test_ctrl_c_leaves_the_bound_so_far():
+    seen = []
+
     def stop(step):
+        seen.append(step.cost)
         raise KeyboardInterrupt
 
     case = make_case(0, 30, 3, 2)
 
-    with pytest.raises(KeyboardInterrupt):
-        proved_bound(case.X, case.groups, n_clusters=3, callback=stop)
+    bound = proved_bound(case.X, case.groups, n_clusters=3, callback=stop)
+    assert (bound.stop_reason, [bound.cost]) == ("interrupted", seen)
 
 
 @pytest.fixture

@@ -16,6 +16,8 @@ from rawlsian.bounds.certificate import Certificate
 # A gap up to this is closed: what is left is rounding and the margin for it.
 CLOSED = 1e-6
 
+StopReason = Literal["completed", "interrupted"]
+
 
 @dataclass(frozen=True, eq=False)
 class Bound:
@@ -60,7 +62,7 @@ class Bound:
     n_rows: int | None = None
     known_cost: float | None = None
     pooling: float = 0.0
-    stop_reason: Literal["completed", "interrupted"] = "completed"
+    stop_reason: StopReason = "completed"
     certificate: Certificate | None = None
     n_nodes: int = 1
 

@@ -17,8 +17,9 @@ from rawlsian._core.problem import MaxDistance, Problem
 from rawlsian._rows.opening import refuse_blocks
 from rawlsian._search.crossing import thorough_search
 from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns
+from rawlsian._support.interruption import call_partial, keeps_partial
 from rawlsian._support.jobs import in_processes
-from rawlsian.bounds.bound import CLOSED, Bound, checked_problem
+from rawlsian.bounds.bound import CLOSED, Bound, StopReason, checked_problem
 from rawlsian.bounds.branching import Limits, branch
 from rawlsian.bounds.certificate import Certificate
 from rawlsian.bounds.relaxation import Multiplier, Relaxation
@@ -197,8 +198,8 @@ def proved_bound(
         raise ValueError(
             f"known_cost must be None or a number, 0 or more, got {known_cost!r}."
         )
-    return proved_bound_of(
-        problem, n_clusters, random_state_of(random_state), effort,
+    return call_partial(
+        proved_bound_of, problem, n_clusters, random_state_of(random_state), effort,
         lam=_check_group_weights(group_weights, problem.n_groups),
         known_cost=known_cost, callback=callback,
     )  # fmt: skip
@@ -230,14 +231,13 @@ def proved_bound_of(
             if is_split
             else _at_once(whole, n_clusters, effort, known_cost, rng)
         )
-        for step in steps:
-            if callback is not None:
-                callback(BoundStep(step.n_iter, step.cost))
+        step, stop_reason = _last(steps, callback)
     pooling, parts = problem.pooling.strength, step.parts
     return Bound(
         problem.max_distance - step.cost, step.cost, is_proved=True,
         kind="semidefinite", group_weights=lam, n_rows=step.n_rows,
-        known_cost=known_cost, pooling=pooling, n_nodes=step.n_nodes,
+        known_cost=known_cost, pooling=pooling, stop_reason=stop_reason,
+        n_nodes=step.n_nodes,
         certificate=None if parts is None else Certificate(
             step.cost, n_clusters, lam, pooling, parts, tuple(step.multipliers)
         ),
@@ -253,6 +253,22 @@ class _Step(NamedTuple):
     parts: NDArray[np.int32] | None
     multipliers: list[Multiplier]
     n_nodes: int = 1
+
+
+def _last(steps: Iterator[_Step], callback: Callback) -> tuple[_Step, StopReason]:
+    """Return the last bound; after Ctrl-C, the last so far if the call keeps that."""
+    step = next(steps)
+    try:
+        while True:
+            if callback is not None:
+                callback(BoundStep(step.n_iter, step.cost))
+            step = next(steps)
+    except StopIteration:
+        return step, "completed"
+    except KeyboardInterrupt:
+        if not keeps_partial():
+            raise
+        return step, "interrupted"
 
 
 def _at_once(

@@ -28,7 +28,8 @@ class WeightedRows(NamedTuple):
 def weighted_rows(problem: Problem, lam: NDArray[np.float64]) -> WeightedRows:
     """Return distinct rows, sorted, and the weights that lambda gives them."""
     weights = problem.pull(lam)[problem.groups] * problem.weights
-    rows, inverse = np.unique(problem.X[weights > 0], axis=0, return_inverse=True)
+    X = problem.dense("a proved bound").X[weights > 0]
+    rows, inverse = np.unique(X, axis=0, return_inverse=True)
     sums = np.bincount(inverse.ravel(), weights[weights > 0])
     # Far from the origin, sums would lose digits.
     return WeightedRows(rows - problem.shift, sums / sums.sum())
