@@ -8,9 +8,9 @@
 
 Each cell runs in processes of its own with one thread and with two. Times are the
 least of REPEATS, fewer if one takes long; "cv" is the default, "0" is pooling=0. The
-excess is the largest group cost with pooling=0 above that of a reference: the search of
-an older version (``--reference`` prints its costs and times, with the package of
-``--src``), or else 50 FairLloyd starts on all rows.
+excess is the largest group cost with pooling=0 above that of a reference: the search
+before it had an effort (in grid_reference.json; ``--reference`` prints costs and times,
+with the package of ``--src``), or else 50 FairLloyd starts on all rows.
 """
 
 from __future__ import annotations
@@ -175,13 +175,12 @@ def run(name: str, what: str, n_threads: int, options) -> dict[str, float]:
     return json.loads(done.stdout)
 
 
-def reference_of(name: str) -> tuple[str, float | None, float | None]:
-    """Return the name, cost and seconds (one thread) of a stored reference."""
-    path = Path(__file__).with_name("grid_reference.json")
-    stored = json.loads(path.read_text()) if path.exists() else {}
+def reference_of(name: str, options) -> tuple[str, float]:
+    """Return the name and the cost of the reference: stored, or of N_STARTS."""
+    stored = json.loads(Path(__file__).with_name("grid_reference.json").read_text())
     if name in stored:
-        return "before", stored[name]["cost"], stored[name]["seconds"]
-    return f"{N_STARTS} starts", None, None
+        return "before", stored[name]
+    return f"{N_STARTS} starts", run(name, "starts", 2, options)["cost"]
 
 
 def bench_cells(names: list[str], options) -> None:
@@ -191,9 +190,7 @@ def bench_cells(names: list[str], options) -> None:
     row(*["---"] * 11)
     for name in names:
         n, d, k, n_groups = CELLS[name]
-        against, cost, _ = reference_of(name)
-        if cost is None:
-            cost = run(name, "starts", 2, options)["cost"]
+        against, cost = reference_of(name, options)
         for n_threads in (1, 2):
             plain, chosen, fair = (
                 run(name, what, n_threads, options) for what in ("kmeans", "cv", "0")
@@ -211,34 +208,32 @@ def bench_cells(names: list[str], options) -> None:
 
 
 def bench_reference(names: list[str], options) -> None:
-    """Print costs and times of a search, as benchmarks/grid_reference.json has them."""
-    found = {}
+    """Print the costs of benchmarks/grid_reference.json, and seconds on one thread."""
     for name in names:
         fair = run(name, "0", 1, options)
-        found[name] = {"cost": fair["cost"], "seconds": round(fair["seconds"], 2)}
-        print(json.dumps({name: found[name]}), flush=True)
+        print(f'"{name}": {fair["cost"]}  # {fair["seconds"]:.1f} s', flush=True)
 
 
 def seconds_of(rows: int, columns: int, clusters: int, groups: int):
-    """Return the seconds of a default fit, and those of them in the search."""
+    """Return CPU seconds of a fit with pooling=0, and those of them in the search."""
     from rawlsian._estimators import kmeans
 
     X, codes = mixture(rows, columns, clusters, groups)
-    spent = [0.0]
-    own = kmeans.search
+    spent, own = [], kmeans.search
 
     def timed(*arguments, **options):
-        start = time.perf_counter()
+        start = time.process_time()
         found = own(*arguments, **options)
-        spent[0] += time.perf_counter() - start
+        spent.append(time.process_time() - start)
         return found
 
     kmeans.search = timed
     try:
-        _, seconds = least_seconds(lambda: fitted(X, codes, clusters, pooling=0))
+        start = time.process_time()
+        fitted(X, codes, clusters, pooling=0)
+        return time.process_time() - start, sum(spent)
     finally:
         kmeans.search = own
-    return seconds, spent[0] / REPEATS
 
 
 def bench_growth() -> None:
@@ -251,7 +246,7 @@ def bench_growth() -> None:
 
     fitted(*mixture(500, 5, 2, 2), 2)  # loads compiled code
     figure, axes = plt.subplots(1, 4, figsize=(11, 2.8), sharey=True)
-    row("time against", "slope", "seconds", "share of the search")
+    row("CPU time against", "slope", "seconds", "share of the search")
     row(*["---"] * 4)
     for ax, (name, values) in zip(axes, AROUND.items(), strict=True):
         found = np.array([seconds_of(**MIDDLE | {name: value}) for value in values])
@@ -267,7 +262,7 @@ def bench_growth() -> None:
         ax.loglog(values, found[:, 1], "s--", label="search in it")
         ax.set(xlabel=name, title=f"slope {slope:.2f}")
         ax.grid(alpha=0.3)
-    axes[0].set_ylabel("seconds")
+    axes[0].set_ylabel("CPU seconds")
     axes[0].legend(frameon=False)
     figure.tight_layout()
     figure.savefig(IMAGE, metadata={"Date": None})
