@@ -157,7 +157,8 @@ def fair_kmeans_labels(X, groups, n_clusters):
     from fair_kmeans import FairKMeans
 
     model = FairKMeans(n_clusters, random_state=0)
-    return np.asarray(model.fit(X, color=(groups == groups[0]).astype(int)).labels_)
+    colors = (groups == groups[0]).astype(np.int32)
+    return np.asarray(model.fit(X, color=colors).labels_)
 
 
 def largest_cost(X, groups, labels):
