@@ -33,7 +33,7 @@ FIT = ["fit", TABLE, "--sensitive", "sex", "--clusters", "2", "--pooling", "0",
 STUDY = ["study", "--runs", "1", "--samples", "1", "--clusters", "2"]
 FILES = ("labels.csv", "labels.centers.csv", "model.json", "page.html")
 ENDINGS = {".png": b"IEND\xaeB`\x82", ".svg": b"</svg>", ".html": b"</html>"}
-SECONDS = 300
+SECONDS = 1800
 
 Contents = dict[str, bytes]
 

@@ -41,7 +41,7 @@ from support.people import FEW, people
 from support.study import SMALLEST, small_samples
 
 # scripts/interruptions tries 400 moments of each call, and the study's.
-N_MOMENTS = 5
+N_MOMENTS = 2
 
 
 def ctrl_c(*arguments, **options):
@@ -89,7 +89,7 @@ def test_ctrl_c_at_any_moment_is_raised_or_marked_or_changes_nothing(make):
     for name, call in make().items():
         undisturbed = call()
         last = n_moments(call)
-        for moment in np.linspace(1, last, N_MOMENTS).astype(int).tolist():
+        for moment in np.linspace(1, last, N_MOMENTS + 2).astype(int)[1:-1].tolist():
             way, found = outcome(call, moment)
 
             said = f"{name}, moment {moment} of {last}"

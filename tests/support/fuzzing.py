@@ -26,6 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rawlsian._tables.write import FORMULA_STARTS, as_cell
+from rawlsian.cli.common import STOPPED
 from support.commands import rawlsian
 
 N_PEOPLE = 24
@@ -100,6 +101,8 @@ class Fuzzer:
         error = done.exception
         if error is not None and not isinstance(error, SystemExit):
             return "traceback", f"{type(error).__name__}: {error!s:.300}"
+        if done.exit_code == STOPPED:
+            raise KeyboardInterrupt
         if done.exit_code != 0:
             return "sentence", _wrong_sentence(done.exit_code, done.stderr)
         wrong = None
