@@ -261,6 +261,9 @@ def bench_growth() -> None:
         ax.loglog(values, seconds, "o-", label="fit")
         ax.loglog(values, found[:, 1], "s--", label="search in it")
         ax.set(xlabel=name, title=f"slope {slope:.2f}")
+        names = [f"{v // 1000}k" if v >= 1000 else str(v) for v in values]
+        ax.set_xticks(values, names)
+        ax.minorticks_off()
         ax.grid(alpha=0.3)
     axes[0].set_ylabel("CPU seconds")
     axes[0].legend(frameon=False)
