@@ -75,7 +75,7 @@ def test_merged_or_far_away_it_is_no_higher_than_weighted_k_means(
 
         bound = proved_bound(
             X, case.groups, n_clusters=k, sample_weight=case.weights,
-            group_weights=lam, max_rows=max_rows, random_state=0,
+            group_weights=lam, max_rows=max_rows, max_iter=40, random_state=0,
         )  # fmt: skip
 
         assert bound.cost <= least_weighted_cost(X, weights, k)
@@ -242,7 +242,9 @@ def test_merged_rows_still_give_a_bound(golden, fitted):
     cost = fitted.group_costs_.max()
     options = {"group_weights": fitted.group_weights_, "max_rows": 200}
 
-    merged = proved_bound(golden.X, golden.sex, n_clusters=5, random_state=0, **options)
+    merged = proved_bound(
+        golden.X, golden.sex, n_clusters=5, max_iter=60, random_state=0, **options
+    )
 
     assert merged.kind == "semidefinite"
     assert merged.n_rows <= 200
