@@ -8,7 +8,6 @@ import io
 import lzma
 import sys
 import zipfile
-import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -16,6 +15,7 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet
 
+from rawlsian._tables import unpack
 from rawlsian._tables.column import (
     MISSING_TEXTS,
     Table,
@@ -26,7 +26,6 @@ from rawlsian._tables.errors import TableError, WrongUseError
 from rawlsian._tables.excel import read_excel
 from rawlsian._tables.header import told_apart
 from rawlsian._tables.read_text import read_text
-from rawlsian._tables.unpack import check_archive, check_n_values, size_of, unpacked
 
 STANDARD_INPUT = "-"
 
@@ -57,7 +56,7 @@ def read_table(
                 )
             return _read_parquet(stream, source, missing)
         if is_workbook:
-            check_archive(stream, named)
+            unpack.check_archive(stream, named)
             return read_excel(stream, named, sheet, header_row, missing)
         content = _decompressed(stream, head, source)
     return read_text(content, named, delimiter, encoding, missing, header_row)
@@ -101,11 +100,8 @@ def _peek(stream: IO[bytes], n_bytes: int = 8) -> bytes:
 
 
 def _read_parquet(stream: IO[bytes], source: str, missing: frozenset[str]) -> Table:
-    n_bytes = size_of(stream)
     try:
-        known = pyarrow.parquet.ParquetFile(stream).metadata
-        check_n_values(known.num_rows * known.num_columns, n_bytes, _named(source))
-        stream.seek(0)
+        unpack.check_parquet(stream, _named(source))
         table = pyarrow.parquet.read_table(stream)
     except (pa.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0]
@@ -188,13 +184,10 @@ def _decompressed(stream: IO[bytes], head: bytes, source: str) -> bytes:
     try:
         if opener is None:
             return stream.read()
-        n_packed = size_of(stream)
+        n_packed = unpack.size_of(stream)
         with opener(stream) as opened:
-            return unpacked(opened, n_packed, _named(source))
-    except (
-        OSError, EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile,
-        NotImplementedError, RuntimeError,  # of zip: a method, or a password
-    ) as error:  # fmt: skip
+            return unpack.unpacked(opened, n_packed, _named(source))
+    except unpack.ARCHIVE_ERRORS as error:
         raise TableError(
             f"{_named(source)} cannot be decompressed ({error}); is it whole?"
         ) from error

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import io
+import lzma
 import os
 import zipfile
+import zlib
 from typing import IO, Any
+
+import pyarrow.parquet
 
 from rawlsian._tables.errors import TableError
 
@@ -13,6 +17,12 @@ from rawlsian._tables.errors import TableError
 # be that many times smaller than what it becomes.
 LARGEST, MOST_TIMES = 2**28, 100
 CHUNK = 2**24
+
+# The last two are of zip: an unknown method, or a password.
+ARCHIVE_ERRORS = (
+    OSError, EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile,
+    NotImplementedError, RuntimeError,
+)  # fmt: skip
 
 # Each takes about a millisecond, and distances between people mean less and less.
 MOST_COLUMNS = 10_000
@@ -50,8 +60,12 @@ def _check_size(n_bytes: int, n_packed: int, named: str) -> None:
         )
 
 
-def check_n_values(n_values: int, n_bytes: int, named: str) -> None:
+def check_parquet(stream: IO[bytes], named: str) -> None:
     """Raise TableError if a Parquet file has far more values than bytes."""
+    n_bytes = size_of(stream)
+    known = pyarrow.parquet.ParquetFile(stream).metadata
+    stream.seek(0)
+    n_values = known.num_rows * known.num_columns
     limit = max(LARGEST, MOST_TIMES * n_bytes)
     if n_values > limit:
         raise TableError(

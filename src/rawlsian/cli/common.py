@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 FAILED, WRONG_USE, STOPPED = 1, 2, 130
 
 # A name or a cell can have thousands of characters.
-LONG_WORD = re.compile(r"(\S{100})\S{100,}")
+LONG_WORD = re.compile(r"(\S{300})\S{700,}")
 
 # --- Options -----------------------------------------------------------------------
 
