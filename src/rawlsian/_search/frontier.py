@@ -20,12 +20,15 @@ from rawlsian._core.parameters import (
 from rawlsian._core.points import columns_of_points
 from rawlsian._core.problem import MaxDistance, Problem
 from rawlsian._rows.opening import refuse_blocks
-from rawlsian._search.crossing import thorough_search
+from rawlsian._search.crossing import thorough_search, whole_search
 from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns
 from rawlsian._support.frames import frame_of, html_of
 
 # Rows with a smaller weight, relative to the largest, would be lost to rounding.
 LEAST_PULL = 1e-7
+
+# Where between the ends there are more searches, and their effort.
+BETWEEN, QUICK = (1 / 3, 2 / 3), 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +178,10 @@ def frontier_of(
     """Find the frontier of a problem, as ``frontier`` does."""
     check_n_clusters(n_clusters, problem)
     check_count(n_points, "n_points", least=2)
-    ends = search_ends(problem, n_clusters, random_state_of(random_state))
+    rng = random_state_of(random_state)
+    ends = search_ends(problem, n_clusters, rng)
+    between = [search_between(problem, ends, step, rng) for step in BETWEEN]
+    ends = ends._replace(plain=np.concatenate([ends.plain, *between]))
     return not_dominated(problem, path_between(problem, ends, n_points))
 
 
@@ -218,6 +224,17 @@ def search_ends(
         fair.centers + problem.shift,
         fair.group_weights[0],
     )
+
+
+def search_between(
+    problem: Problem, ends: Ends, step: float, rng: np.random.RandomState
+) -> NDArray[np.float64]:
+    """Return centers of a search with group weights part of the way to the fair end."""
+    shares = (1 - step) * problem.shares + step * ends.shares
+    between = weighted_as_one(problem, shares)
+    runs = FairRuns(between, MAX_ITER)
+    centers = whole_search(runs, ends.plain.shape[1], rng, effort=QUICK).centers
+    return centers + between.shift
 
 
 def path_between(problem: Problem, ends: Ends, n_points: int) -> NDArray[np.float64]:
