@@ -63,7 +63,7 @@ class RawlsianKMeans(CentersEstimator):
     effort : float, default=1.0
         How long to search. Twice the effort means twice as many random starts, twice
         the patience with crossings that do not help, and twice as many rows in the
-        sample that is searched. 4 finds what a search of 100 + 12 k^2 crossings does.
+        sample that is searched.
     n_init : int, default=None
         Number of random starts; ``None`` means 64 times the effort, and fewer with more
         than 10 clusters: 640 / k, at least 16.
