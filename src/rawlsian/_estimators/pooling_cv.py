@@ -25,6 +25,8 @@ ROUNDING = 1e-24
 # solutions it starts; number of solutions of each from which the runs of a fold start,
 # and the gain below which these end, relative to the cost.
 PLAIN_EFFORT, N_CARRIED, LEAST_GAIN = 0.5, 4, 1e-4
+# Runs of the search for the worst-off group in a fold of few rows.
+FOLD_INIT, FOLD_CROSSINGS = 32, 64
 
 # Strengths tried between 0 and infinity: from the first number to the second times the
 # number of people, each the third times the one before.
@@ -124,9 +126,10 @@ def choose_pooling(
 ) -> PoolingChoice | None:
     """Compare strengths of pooling by the cost of people left out of the fit.
 
-    Both ends, 0 and infinity, are searched once, with all people. In each fold,
-    Fair-Lloyd starts from the best solutions of both ends, and between them from the
-    centers found before.
+    In each fold, Fair-Lloyd starts from the best solutions of both ends, 0 and
+    infinity, and between them from the centers found before. Up to FEW_ROWS, ends are
+    searched in each fold: solutions of all people would know those left out. With more
+    rows that hardly matters, and the ends are searched once.
     None with one group, or nearly as many clusters as rows: there is nothing to choose.
     """
     if not can_choose(problem, n_clusters):
@@ -135,18 +138,26 @@ def choose_pooling(
     part = problem
     if problem.n_samples > MOST_ROWS:
         part = balanced_part(problem, MOST_ROWS, rng)
-    if ends is None:
+    has_few_rows = part.n_samples <= FEW_ROWS
+    if ends is None and not has_few_rows:
         problem = part
         ends = search_ends(FairRuns(part, MAX_ITER), n_clusters, rng)
-    starts = ends.centers(N_CARRIED) + problem.shift
     strengths, n_folds = _strengths(part), _n_folds(part, n_clusters)
-    n_repeats = N_REPEATS if part.n_samples <= FEW_ROWS else 1
+    n_repeats = N_REPEATS if has_few_rows else 1
     costs = np.zeros((len(strengths), part.n_samples))
     for _ in range(n_repeats):
         folds = deal_problem(part, n_folds, rng)
         for fold in range(n_folds):
             left_out = folds == fold
             others = part_of(part, (folds >= 0) & ~left_out)
+            if has_few_rows or ends is None:
+                runs = FairRuns(others, MAX_ITER)
+                found = search_ends(
+                    runs, n_clusters, rng, n_init=FOLD_INIT, n_crossings=FOLD_CROSSINGS
+                )
+                starts = found.centers(N_CARRIED) + others.shift
+            else:
+                starts = ends.centers(N_CARRIED) + problem.shift
             for j, centers in enumerate(_path(others, starts, strengths)):
                 costs[j, left_out] += nearest(part.X[left_out], centers)[1]
     costs /= n_repeats
