@@ -307,8 +307,9 @@ def two_processes(processes, monkeypatch):
 def test_three_threads_give_the_same_results(of_one_thread, monkeypatch):
     monkeypatch.setenv("NUMBA_NUM_THREADS", "3")
     # For so few rows one thread would do.
-    for module in ("_core.group_costs", "_core.nearest", "_search.restarts"):
+    for module in ("_core.group_costs", "_search.restarts"):
         monkeypatch.setattr(f"rawlsian.{module}.ROWS_A_THREAD", 64)
+    monkeypatch.setattr("rawlsian._core.nearest.NUMBERS_A_THREAD", 64)
     monkeypatch.setattr("rawlsian.operators.r1_r2.MOVES_A_THREAD", 64)
 
     again = without_seconds(run_study(SMALLEST))
