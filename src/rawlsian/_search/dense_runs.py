@@ -28,6 +28,10 @@ PRODUCTS_A_THREAD = 2**21
 COLUMNS_A_THREAD = 8
 
 
+# A squared distance up to this, relative to the largest squared norm, is rounding.
+ROUNDING = 1e-24
+
+
 class Batch(NamedTuple):
     """State of the runs of a batch; the first axis of each array is the run.
 
@@ -203,18 +207,19 @@ def _refill(
 ) -> bool:
     """Put centers that are NaN on the rows that cost most.
 
-    Returns True if one of these rows has a cost above 0. ``before`` are the centers
-    that the labels come from.  OUT: centers of the run.
+    Returns True if one of these rows is apart from its center by more than rounding.
+    ``before`` are the centers that the labels come from.  OUT: centers of the run.
     """
     pull = problem.pull(batch.group_weights[run])
     distances = dense_rows.squared_distances(
         problem.X, problem.shift, batch.labels[run], before
     )
+    is_apart = distances > ROUNDING * problem.norms.max()
     distances *= problem.weights * pull[problem.groups]
     is_useful = False
     for c in np.flatnonzero(~np.isfinite(batch.centers[run]).all(axis=1)):
         far = int(np.argmax(distances))
-        is_useful |= bool(distances[far] > 0)
+        is_useful |= bool(is_apart[far] and distances[far] > 0)
         distances[far] = -1.0
         batch.centers[run, c] = problem.X[far] - problem.shift
     return is_useful
