@@ -509,3 +509,30 @@ def test_bad_input_is_told_in_one_sentence(options, message):
 
     with pytest.raises(ValueError, match=message):
         proved_bound(case.X, case.groups, **{"n_clusters": 2, **options})
+
+
+@pytest.mark.parametrize("apart", [20.0, 50.0, 1000.0])
+def test_separated_clusters_have_a_tight_bound_and_a_certificate(apart):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(45, 2)) + apart * np.repeat(np.eye(3, 2), 15, axis=0)
+    groups = np.tile(["a", "b", "c"], 15)
+
+    bound = proved_bound(X, groups, n_clusters=3, random_state=0)
+
+    assert bound.gap < 1e-3
+    assert check_certificate(bound.certificate, X, groups) >= bound.cost
+
+
+@pytest.mark.parametrize(("groups", "weights", "sentence"), [
+    ([["a", "x"]] * 5, None, "join several columns"),
+    (list("aabbb"), [1, 1], "one weight for each"),
+    (list("aabbc"), None, "for 2 groups, but there are 3"),
+])  # fmt: skip
+def test_a_certificate_of_other_data_is_refused_in_one_sentence(
+    groups, weights, sentence
+):
+    X = [[0.0], [1.0], [2.0], [6.0], [7.0]]
+    bound = proved_bound(X, list("aabbb"), n_clusters=2, random_state=0)
+
+    with pytest.raises(ValueError, match=sentence):
+        check_certificate(bound.certificate, X, groups, sample_weight=weights)

@@ -38,10 +38,6 @@ from rawlsian._search.leximin import leximin_best
 # the clusters that were found, and to label all rows.
 LEAST_PASSES = 4
 
-# Effort of a search that starts from those with which the pooling was chosen, relative
-# to theirs.
-SEEDED_EFFORT = 1.0
-
 
 class RawlsianKMeans(CentersEstimator):
     """K-means for the worst-off group.
@@ -64,13 +60,16 @@ class RawlsianKMeans(CentersEstimator):
         How long to search. Twice the effort means twice as many random starts, twice
         the patience with crossings that do not help, and twice as many rows in the
         sample that is searched.
-    n_init : int, default=None
+    n_init : int or None, default=None
         Number of random starts; ``None`` means 64 times the effort, and fewer with more
-        than 10 clusters: 640 / k, at least 16.
-    n_crossings : int, default=None
+        than 10 clusters: 640 / k, at least 16. If at most 35 % of the entries of X are
+        not zero, as in one-hot rows, runs are cheap, and the effort is multiplied by
+        2.5 here and below.
+    n_crossings : int or None, default=None
         Number of runs that start from centers of earlier ones. ``None`` means that the
-        search ends when they have stopped to help: after 24 crossings per cluster, 240
-        at most, that together lowered the largest cost by less than a relative 1e-4.
+        search ends when they no longer help: after 24 crossings per cluster, times the
+        effort and fewer with more than 10 clusters, that together lowered the largest
+        cost by less than a relative 1e-4.
     pooling : float or "cv", default="cv"
         Mix each group's cost with everyone's: the cost of a group of n people becomes
         ``n / (n + pooling)`` of its own mean cost and for the rest everyone's. A group
@@ -268,6 +267,7 @@ class RawlsianKMeans(CentersEstimator):
                 ends = search_ends(
                     FairRuns(searched, self.max_iter), self.n_clusters, rng,
                     self.effort, n_init=self.n_init, n_crossings=self.n_crossings,
+                    callback=Progress.of(self).watch(self.callback),
                 )  # fmt: skip
             self.pooling_ = choose_strength(self, searched, self.n_clusters, rng, ends)
         Progress.of(self).pooled(self.pooling, self.pooling_)
@@ -279,15 +279,15 @@ class RawlsianKMeans(CentersEstimator):
     ) -> tuple[Solutions, bool]:
         """Search; return the solutions, best first, and is_interrupted."""
         progress = Progress.of(self)
-        n_init, effort, seeds = self.n_init, self.effort, None
+        n_init, seeds = self.n_init, None
         if ends is not None:
-            n_init, effort, seeds = 0, SEEDED_EFFORT * effort, ends.centers()
+            n_init, seeds = 0, ends.centers()
         if ends is not None and self.pooling_ == 0:
             best, is_interrupted = ends.fair, False
         else:
             best, is_interrupted = search(
                 runs, self.n_clusters, rng=rng, n_init=n_init,
-                n_crossings=self.n_crossings, effort=effort, seeds=seeds,
+                n_crossings=self.n_crossings, effort=self.effort, seeds=seeds,
                 callback=progress.watch(self.callback),
             )  # fmt: skip
         progress.stage(f"search: largest cost {best.objectives[0]:.6g}")

@@ -153,7 +153,7 @@ def search(
 
     Independent runs come first, from ``seeds`` (centers, shifted) and from random rows.
     Then the best solutions are crossed with each other, and their offspring in turn:
-    ``n_crossings`` times, or until they have stopped to help. Runs end early and the
+    ``n_crossings`` times, or until they no longer help. Runs end early and the
     best then converge; without crossings all do. After the first batch Ctrl-C ends the
     search with the solutions found so far, if the user's call keeps partial results.
     """

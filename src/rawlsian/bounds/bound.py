@@ -32,7 +32,7 @@ class Bound:
         less ``utility``.
     is_proved : bool
         True if the bound holds for every clustering, False if it is the best known.
-    kind : {"group", "spectral", "semidefinite"}
+    kind : {"group", "semidefinite"}
         The method that found the bound.
     group_weights : ndarray of shape (n_groups,) or None
         Lambda, the weights of the groups that a proved bound was computed with.
@@ -57,7 +57,7 @@ class Bound:
     utility: float
     cost: float
     is_proved: bool
-    kind: Literal["group", "spectral", "semidefinite"]
+    kind: Literal["group", "semidefinite"]
     group_weights: NDArray[np.float64] | None = None
     n_rows: int | None = None
     known_cost: float | None = None
@@ -90,7 +90,7 @@ class Bound:
         -------
         pandas.DataFrame
             Columns "kind", "is_proved", "utility", "cost", "known_cost", "gap",
-            "n_rows" and "pooling".
+            "n_rows", "pooling" and "stop_reason".
         """
         return frame_of(self._columns())
 
@@ -102,7 +102,7 @@ class Bound:
 
     def _columns(self) -> dict[str, Any]:
         names = ("kind", "is_proved", "utility", "cost", "known_cost", "gap", "n_rows",
-                 "pooling")  # fmt: skip
+                 "pooling", "stop_reason")  # fmt: skip
         return {name: [getattr(self, name)] for name in names}
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigvalsh
+from scipy.sparse import issparse
 
 from rawlsian.bounds.relaxation import Multiplier
 
@@ -46,7 +48,7 @@ class Certificate:
 
 def check_certificate(
     certificate: Certificate,
-    X: ArrayLike,
+    X: Any,
     sensitive_features: ArrayLike | None,
     *,
     sample_weight: ArrayLike | None = None,
@@ -64,7 +66,7 @@ def check_certificate(
     ----------
     certificate : Certificate
         The ``certificate`` of a ``Bound``.
-    X : array-like of shape (n_samples, n_features)
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
         The examples.
     sensitive_features : array-like of shape (n_samples,) or None
         The group of each example; several columns must be joined to one.
@@ -89,12 +91,22 @@ def check_certificate(
     >>> abs(check_certificate(bound.certificate, X, groups) - bound.cost) < 1e-7
     True
     """
-    X = np.asarray(X, dtype=np.float64)
+    X = np.asarray(X.toarray() if issparse(X) else X, dtype=np.float64)
     people = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight)
     names = np.zeros(len(X)) if sensitive_features is None else sensitive_features
-    _, groups = np.unique(np.asarray(names), return_inverse=True)
+    names = np.asarray(names)
+    if names.shape != (len(X),) or people.shape != (len(X),):
+        raise ValueError(
+            f"X has {len(X)} rows; give one group and one weight for each of them, and "
+            "join several columns of groups to one."
+        )
+    _, groups = np.unique(names, return_inverse=True)
     sizes, lam = np.bincount(groups, people), certificate.group_weights
-    if lam.shape != sizes.shape or not ((lam >= 0).all() and lam.sum() <= 1 + MARGIN):
+    if lam.shape != sizes.shape:
+        raise ValueError(
+            f"The certificate is for {len(lam)} groups, but there are {len(sizes)}."
+        )
+    if not ((lam >= 0).all() and lam.sum() <= 1 + MARGIN):
         raise ValueError("The group weights of the certificate are not on the simplex.")
     if not certificate.pooling >= 0:
         raise ValueError("The pooling of the certificate is below 0.")
@@ -106,14 +118,16 @@ def check_certificate(
     n_parts = len(certificate.multipliers)
     if certificate.parts.shape != mass.shape or certificate.parts.max() >= n_parts:
         raise ValueError("The certificate is for other rows: their number differs.")
-    cost = 0.0
+    cost = margin = 0.0
     for part, multiplier in enumerate(certificate.multipliers):
         inside = certificate.parts == part
-        w = mass[inside] / mass[inside].sum()
-        cost += float(mass[inside].sum()) * _least_cost(
-            rows[inside] - rows[0], w, certificate.n_clusters, multiplier
-        )
-    if not abs(cost - certificate.cost) <= SAME * abs(cost):
+        whole = float(mass[inside].sum())
+        least, error = _least_cost(
+            rows[inside] - rows[0], mass[inside] / whole, certificate.n_clusters,
+            multiplier,
+        )  # fmt: skip
+        cost, margin = cost + whole * least, margin + whole * error
+    if not abs(cost - certificate.cost) <= SAME * abs(cost) + 3 * margin:
         raise ValueError(
             f"The certificate claims a bound of {certificate.cost!r}, but proves "
             f"{cost!r}."
@@ -126,8 +140,11 @@ def _least_cost(
     w: NDArray[np.float64],
     n_clusters: int,
     multiplier: Multiplier,
-) -> float:
-    """Return what the multiplier proves of rows with weights w, which sum to 1."""
+) -> tuple[float, float]:
+    """Return what the multiplier proves of rows with weights w, and the margin in it.
+
+    The weights sum to 1.
+    """
     entries, cuts, weights = multiplier
     if not ((entries >= 0).all() and (weights >= 0).all()):
         raise ValueError("The multiplier of the certificate has a negative entry.")
@@ -146,4 +163,4 @@ def _least_cost(
     largest = eigvalsh(P @ both @ P)[n - min(n_clusters, n) + 1 :]
     error = MARGIN * (total + np.abs(N).sum(axis=1).max())
     cost = total - r @ both @ r - np.maximum(largest, 0).sum() - error
-    return max(float(cost), 0.0)
+    return max(float(cost), 0.0), float(error)

@@ -257,18 +257,18 @@ class _Step(NamedTuple):
 
 def _last(steps: Iterator[_Step], callback: Callback) -> tuple[_Step, StopReason]:
     """Return the last bound; after Ctrl-C, the last so far if the call keeps that."""
-    step = next(steps)
+    last = next(steps)
     try:
-        while True:
+        if callback is not None:
+            callback(BoundStep(last.n_iter, last.cost))
+        for last in steps:
             if callback is not None:
-                callback(BoundStep(step.n_iter, step.cost))
-            step = next(steps)
-    except StopIteration:
-        return step, "completed"
+                callback(BoundStep(last.n_iter, last.cost))
     except KeyboardInterrupt:
         if not keeps_partial():
             raise
-        return step, "interrupted"
+        return last, "interrupted"
+    return last, "completed"
 
 
 def _at_once(

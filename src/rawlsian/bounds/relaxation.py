@@ -159,7 +159,10 @@ class Relaxation:
         return max(left - ROUNDING * self.total - self.unit, 0.0)
 
     def bound(self, multiplier: Multiplier) -> float:
-        """Return the bound of a valid multiplier, less a margin for rounding."""
+        """Return the bound of a valid multiplier, less a margin for rounding.
+
+        It is below 0 if the multiplier overshot.
+        """
         N = self._dense(multiplier)
         size = self.total + float(np.abs(N).sum(axis=1).max())
         both = np.add(self.K, N, out=N)
@@ -172,7 +175,7 @@ class Relaxation:
                 overwrite_a=True, check_finite=False,
             )  # fmt: skip
             left -= float(np.maximum(largest, 0.0).sum())
-        return max(left - ROUNDING * size - self.unit, 0.0)
+        return left - ROUNDING * size - self.unit
 
     def _first_vectors(self) -> NDArray[np.float64]:
         """Return the largest principal components, and random vectors if too few."""
