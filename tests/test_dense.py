@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings, strategies as st
+from threadpoolctl import threadpool_info
 
 from rawlsian import RawlsianKMeans
 from rawlsian._core.problem import Problem
@@ -129,3 +132,26 @@ def test_a_wrong_effort_gets_one_sentence(effort):
     X, groups = people(20)
     with pytest.raises(ValueError, match="effort must be a number above 0, got"):
         RawlsianKMeans(2, effort=effort).fit(X, sensitive_features=groups)
+
+
+def test_fits_on_many_python_threads_leave_the_threads_of_blas_as_they_were():
+    X, groups = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) % 2
+    before = threadpool_info()
+
+    def fit(seed):
+        fair = RawlsianKMeans(2, effort=0.05, pooling=0, random_state=seed)
+        return fair.fit(X, sensitive_features=groups).labels_
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(fit, range(24)))
+
+    assert threadpool_info() == before
+
+
+def test_a_tiny_effort_still_searches_rows_of_every_group_and_cluster():
+    X = np.random.default_rng(0).normal(size=(900, 2))
+    groups = np.arange(900) % 30
+
+    fair = RawlsianKMeans(3, effort=1e-4, pooling=0, random_state=0)
+
+    assert len(fair.fit(X, sensitive_features=groups).group_costs_) == 30

@@ -364,7 +364,9 @@ def test_held_out_costs_are_those_of_centers_that_did_not_see_the_person(monkeyp
 
     ends = pooling_cv.search_ends(FairRuns(problem, 10), 1, np.random.RandomState(1))
     monkeypatch.setattr(pooling_cv, "_path", path)
-    choice = pooling_cv.choose_pooling(problem, 1, np.random.RandomState(0), ends)
+    # A search would draw from the generator that deals the folds.
+    monkeypatch.setattr(pooling_cv, "search_ends", lambda *given, **options: ends)
+    choice = pooling_cv.choose_pooling(problem, 1, np.random.RandomState(0))
 
     costs, rng = np.zeros(len(X)), np.random.RandomState(0)
     for _ in range(pooling_cv.N_REPEATS):
@@ -498,3 +500,22 @@ def test_bad_values_of_pooling_get_one_sentence(pooling):
     ):
         with pytest.raises(ValueError, match="pooling must be a number of people"):
             fit()
+
+
+def test_with_few_rows_no_fold_starts_from_solutions_that_saw_those_left_out(
+    monkeypatch,
+):
+    X, groups = noisy_groups()
+    searched, search_ends = [], pooling_cv.search_ends
+
+    def search(runs, *given, **options):
+        searched.append(runs.problem.n_samples)
+        return search_ends(runs, *given, **options)
+
+    monkeypatch.setattr(pooling_cv, "search_ends", search)
+    pooling_cv.choose_pooling(
+        Problem.from_arrays(X, groups), 2, np.random.RandomState(0)
+    )
+
+    assert len(searched) == pooling_cv.N_REPEATS * pooling_cv.N_FOLDS
+    assert max(searched) < len(X)

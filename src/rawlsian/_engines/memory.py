@@ -32,7 +32,7 @@ from rawlsian._engines.intervals import (
     tables_of_terms,
 )
 from rawlsian._outofcore.problem import MAX_PASSES
-from rawlsian._outofcore.sample import balanced_part
+from rawlsian._outofcore.sample import SAMPLED_A_PLACE, balanced_part
 from rawlsian._rows.groups import encode_groups
 from rawlsian._search.fair_lloyd import FairRuns, Solutions
 from rawlsian.operators.proposals import Operator
@@ -82,7 +82,7 @@ class ArrayRows(Rows):
         refuse_large(self.X, "reassigning examples")
 
     def check_means(self) -> None:
-        """Raise ValueError if X is sparse and too large for a walk."""
+        """Raise ValueError if X is sparse and too large for means as centers."""
         refuse_large(self.X, "centers='mean'")
 
     def check_clusterer(self, estimator: Any) -> None:
@@ -160,7 +160,9 @@ class InMemoryEngine(Engine):
     ) -> Problem:
         """Return the problem, or a weighted part with equally many rows of a group."""
         check_n_clusters(n_clusters, self.problem)
+        n_places = max(n_clusters, self.problem.n_groups)
         n_rows = effort * max(LEAST_SEARCHED, SEARCHED_A_CLUSTER * n_clusters)
+        n_rows = max(n_rows, SAMPLED_A_PLACE * n_places)
         if self.problem.n_samples <= n_rows:
             return self._without_delta
         return balanced_part(self._without_delta, int(n_rows), rng)

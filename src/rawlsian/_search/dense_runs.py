@@ -7,16 +7,14 @@ on the number of threads.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
 from rawlsian._core.problem import Problem
 from rawlsian._search import dense_rows, lloyd
-from rawlsian._support.threads import run_in_chunks
+from rawlsian._support.threads import one_blas_thread, run_in_chunks
 
 # Numbers in the scores of a block, which should stay in the cache, and the least and
 # largest number of rows of a block.
@@ -94,7 +92,7 @@ def dense_runs(
         np.empty(len(init), np.int64),
     )  # fmt: skip
     batch, before = Batch.start(problem, init), np.full(len(init), np.inf)
-    with _blas().limit(limits=1, user_api="blas"):
+    with one_blas_thread:
         for age in range(1, max_iter + 1):
             old_centers = batch.centers.copy()
             n_changed = assign(problem, batch)
@@ -121,12 +119,6 @@ def dense_runs(
             if has_ended.any():
                 batch, before = batch.take(is_moving), before[is_moving]
     return ends
-
-
-@lru_cache
-def _blas() -> ThreadpoolController:
-    """Return the control of the threads of BLAS; looking for it takes milliseconds."""
-    return ThreadpoolController()
 
 
 def assign(problem: Problem, batch: Batch) -> NDArray[np.int64]:

@@ -33,8 +33,9 @@ LEAST_WEIGHT = 1e-9
 # their changes move the minimum by more.
 ROUGH_TOLERANCE = 1e-3
 # With more than two groups, two of them share weight until this is left of the
-# difference of their costs: the other groups change it again.
-ROUGHLY = 0.1
+# difference of their costs: the other groups change it again. After ROUGH_ROUNDS
+# nothing is left: with many tiny groups, rough steps may go round in circles.
+ROUGHLY, ROUGH_ROUNDS = 0.1, 20
 
 
 @njit
@@ -570,7 +571,7 @@ def fair_weights(
     """
     n_groups = group_sizes.shape[0]
     group_costs(group_weights, slot, n_slots, group_sizes, squares, counts, dots, costs)
-    for _ in range(200):
+    for n_rounds in range(200):
         taker, giver = np.argmax(costs), np.int64(-1)
         for g in range(n_groups):
             can_give = group_weights[g] > 2.0 * LEAST_WEIGHT and g != taker
@@ -593,8 +594,9 @@ def fair_weights(
                     can_give = group_weights[g] > 2.0 * LEAST_WEIGHT and g != taker
                     if can_give and (giver == taker or costs[g] < costs[giver]):
                         giver = g
-            difference = costs[taker] - costs[giver]
-            enough = max(tolerance, ROUGHLY * difference / costs[taker])
+            if n_rounds < ROUGH_ROUNDS:
+                difference = costs[taker] - costs[giver]
+                enough = max(tolerance, ROUGHLY * difference / costs[taker])
         shift_weight(
             giver, taker, slot, n_slots, group_sizes, squares, counts, dots, enough,
             group_weights, costs,

@@ -13,7 +13,10 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TypeVar
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from threadpoolctl import ThreadpoolController
 
 T = TypeVar("T")
 
@@ -68,3 +71,37 @@ def ctrl_c_later() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
         if came:
             signal.raise_signal(signal.SIGINT)
+
+
+class _OneBlasThread:
+    """Limit BLAS to one thread while at least one call needs it.
+
+    The limit holds for the whole process. The first call sets it, and the last one
+    takes it back: each by itself would restore what another has set.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.n_calls = 0
+        self.limit: Any = None
+
+    def __enter__(self) -> None:
+        with self.lock:
+            if self.n_calls == 0:
+                self.limit = _controller().limit(limits=1, user_api="blas")
+            self.n_calls += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self.lock:
+            self.n_calls -= 1
+            if self.n_calls == 0:
+                self.limit.restore_original_limits()
+
+
+@lru_cache
+def _controller() -> ThreadpoolController:
+    """Return the control of the threads of BLAS; looking for it takes milliseconds."""
+    return ThreadpoolController()
+
+
+one_blas_thread = _OneBlasThread()

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from threadpoolctl import threadpool_limits
 
 from rawlsian._core.parameters import Seed, check_count, random_state_of
 from rawlsian._core.problem import MaxDistance, Problem
@@ -19,6 +18,7 @@ from rawlsian._search.crossing import thorough_search
 from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns
 from rawlsian._support.interruption import call_partial, keeps_partial
 from rawlsian._support.jobs import in_processes
+from rawlsian._support.threads import one_blas_thread
 from rawlsian.bounds.bound import CLOSED, Bound, StopReason, checked_problem
 from rawlsian.bounds.branching import Limits, branch
 from rawlsian.bounds.certificate import Certificate
@@ -225,7 +225,7 @@ def proved_bound_of(
     lam = _without_traces(lam)
     whole = weighted_rows(problem, lam)
     is_split = effort.split and len(whole.rows) > effort.max_rows
-    with threadpool_limits(1, "blas"):
+    with one_blas_thread:
         steps = (
             _by_parts(whole, n_clusters, effort, rng)
             if is_split
