@@ -183,6 +183,12 @@ def test_equations_hold(page):
         assert {left, right} - {"0.95"} <= set(FIGURE.findall(shown))
 
 
+def test_the_gallery_shows_every_example():
+    shown = re.findall(r'^--8<-- "(.+)"$', (DOCS / "gallery.md").read_text(), re.M)
+    examples = [path.name for path in (ROOT / "examples").glob("*.py")]
+    assert sorted(shown) == sorted(examples)
+
+
 def test_tables_of_the_cases_are_those_that_the_script_writes():
     place = ROOT / "scripts" / "make_cases.py"
     spec = importlib.util.spec_from_file_location("make_cases", place)
