@@ -14,6 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from rawlsian._tables import unpack
+from rawlsian._tables.column import from_arrow
+from rawlsian._tables.columns import is_numbered
 from support.commands import rawlsian
 from support.fuzzing import AUDIT, Fuzzer
 
@@ -126,3 +128,9 @@ def test_a_table_that_repeats_itself_is_read(tmp_path, small_limit):
     path.write_bytes(gzip.compress(f"age,sex,segment\n{rows}".encode()))
 
     assert audit(path).exit_code == 0
+
+
+def test_a_column_without_any_value_is_no_identifier():
+    nothing = pa.chunked_array([pa.nulls(3, pa.int64())])
+
+    assert not is_numbered(from_arrow("empty", nothing, frozenset()))

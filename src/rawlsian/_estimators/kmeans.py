@@ -62,9 +62,9 @@ class RawlsianKMeans(CentersEstimator):
         sample that is searched.
     n_init : int or None, default=None
         Number of random starts; ``None`` means 64 times the effort, and fewer with more
-        than 10 clusters: 640 / k, at least 16. If at most 35 % of the entries of X are
-        not zero, as in one-hot rows, runs are cheap, and the effort is multiplied by
-        2.5 here and below.
+        than 10 clusters: 640 / k, at least 16. If X has at most 2,000 rows, and at most
+        35 % of its entries are not zero, as in one-hot rows, runs are cheap, and the
+        effort is multiplied by 2.5 here and below.
     n_crossings : int or None, default=None
         Number of runs that start from centers of earlier ones. ``None`` means that the
         search ends when they no longer help: after 24 crossings per cluster, times the

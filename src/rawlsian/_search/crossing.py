@@ -36,8 +36,8 @@ N_INIT, STALE_A_CLUSTER, LEAST_PROGRESS = 64, 24, 1e-4
 FEW_CLUSTERS, LEAST_SHARE = 10, 0.25
 # A run on dense rows ends when an iteration lowers its largest cost by less than this,
 # relative to it; the best runs converge in the end. Runs on sparse rows are cheap: they
-# all converge, and the effort is multiplied.
-LEAST_GAIN, SPARSE_EFFORT = 3e-4, 2.5
+# all converge, and up to FEW_ROWS the effort is multiplied.
+LEAST_GAIN, SPARSE_EFFORT, FEW_ROWS = 3e-4, 2.5, 2_000
 
 # Solutions kept at most; solutions with costs that differ by less, relative to them,
 # are the same but for an iteration; number of solutions to run until they converge.
@@ -159,7 +159,8 @@ def search(
     """
     least_gain = LEAST_GAIN / effort
     if not runs.is_dense:
-        effort, least_gain = SPARSE_EFFORT * effort, 0.0
+        least_gain = 0.0
+        effort *= SPARSE_EFFORT if runs.problem.n_samples <= FEW_ROWS else 1.0
     if n_init is None:
         n_init = starts_for(n_clusters, effort)
     starts = Starts(
