@@ -23,13 +23,16 @@ collect_ignore = ["support"]
 # process of two waits for the other at the end. run.py has the doctest of run_study.
 LONGEST = (
     "test_dask.py", "test_study.py", "test_tables_cli.py", "test_docs.py",
-    "test_parts_cli.py", "test_operators.py", "test_traverse.py", "test_page.py",
-    "test_browser.py", "test_pooling.py", "test_bounds.py", "test_table_api.py",
-    "test_kmeans.py", "test_large.py", "test_postprocessor.py", "test_package.py",
-    "test_held_out.py", "test_many_moves.py", "test_nearest.py", "test_assignment.py",
-    "run.py", "python.md", "test_blocks.py", "operator.md", "test_block_sums.py",
-    "test_restarts.py", "test_leximin.py", "test_gap.py", "test_sentences.py",
-    "test_choosing_k.py",
+    "test_parts_cli.py", "test_interruption.py", "test_browser.py",
+    "test_recommended_tables.py", "test_traverse.py", "test_operators.py",
+    "test_pooling.py", "test_bounds.py", "test_fuzzing.py", "test_page.py",
+    "test_table_api.py", "test_kmeans.py", "test_large.py", "run.py",
+    "test_recommend.py", "test_postprocessor.py", "test_package.py",
+    "test_held_out.py", "test_many_moves.py", "test_nearest.py", "test_blocks.py",
+    "test_determinism.py", "test_dense.py", "test_sparse.py", "test_assignment.py",
+    "python.md", "operator.md", "test_messy_tables.py", "test_column_options.py",
+    "test_centers.py", "test_block_sums.py", "test_restarts.py", "test_leximin.py",
+    "test_gap.py", "test_plotting.py", "test_sentences.py", "test_choosing_k.py",
 )  # fmt: skip
 
 # All test modules and what they import are some hundred thousand objects, which last:
