@@ -15,6 +15,7 @@ from rawlsian._tables.errors import TableError, WrongUseError
 from rawlsian._tables.memory import MemoryTable
 from rawlsian._tables.model import load_model
 from rawlsian._tables.request import TableRequest
+from rawlsian._tables.write import as_cell
 from support.commands import rawlsian
 from support.workbooks import workbook
 
@@ -422,6 +423,36 @@ def test_clusters_are_appended_to_the_table(tmp_path):
     lines = (tmp_path / "t.csv").read_text().splitlines()
     assert lines[0].endswith("segment,note,cluster_before,cluster,moved,not_clustered")
     assert "'=1+1" in lines[1]
+
+
+def test_a_table_with_written_numbers_can_be_audited_after_appending(tmp_path):
+    table = people()
+    debts = [f"-{text}" for text in table["pay"].to_pylist()]
+    table = table.append_column("debt", pa.array(debts))
+    table = table.append_column("owed", pa.array([text[:-2] for text in debts]))
+    path = tmp_path / "t.csv"
+    ask = {"columns": "debt,owed,size", "served_by": "members", "min_group": 2}
+
+    fit_table(
+        table, "sex", start="segment", choose="most", append=True, out=path,
+        **ask, **QUICK,
+    )  # fmt: skip
+    again = audit_table(path, "sex", labels="segment", **ask).audit
+    first = audit_table(table, "sex", labels="segment", **ask).audit
+
+    np.testing.assert_array_equal(again.costs, first.costs)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_safe"),
+    [
+        ("-2,42 €", True), ("-2,42", True), ("-1.234,50", True), ("+12%", True),
+        ("-$5", True), ("-2+3", False), ("-A1", False), ("=1", False), ("-€", False),
+        ("-1,2,3,4 €", False), ("@SUM(1)", False), ("+1\n=2", False),
+    ],
+)  # fmt: skip
+def test_only_numbers_are_written_as_they_are(text, is_safe):
+    assert as_cell(text) == (text if is_safe else f"'{text}")
 
 
 def test_a_table_with_a_column_of_that_name_is_not_appended_to():

@@ -334,9 +334,9 @@ def is_numbered(column: Column) -> bool:
     """Return True if rows have whole numbers of their own: counted, long, or named."""
     codes = column.codes[column.codes >= 0]
     has_id_name = ID_NAME.search(column.name) is not None
-    if not len(codes) or len(column.levels) < (NEARLY_ALL if has_id_name else 1) * len(
-        codes
-    ):
+    if not len(codes):
+        return False
+    if len(column.levels) < (NEARLY_ALL if has_id_name else 1) * len(codes):
         return False
     if column.stored_as == "number":
         numbers = column.levels.cast(pa.float64(), safe=False).to_numpy()

@@ -41,6 +41,16 @@ def is_number(text: str) -> bool:
     return re.fullmatch(NUMBER, text) is not None
 
 
+def is_written_number(text: str) -> bool:
+    """Return True if some way of writing numbers makes a text a number."""
+    unit = next((each for each in (*CURRENCIES, PER_CENT) if each in text), "")
+    return is_number(text) or any(
+        re.fullmatch(pattern_of(Reading(point, between, unit)), text)
+        for point, between in product(".,", SEPARATORS)
+        if point != between
+    )
+
+
 def match(texts: Any, pattern: str) -> NDArray[np.bool_]:
     """Return a mask of the texts of an Arrow array that match the whole pattern."""
     found = pc.match_substring_regex(texts, f"^(?:{pattern})$")

@@ -20,7 +20,7 @@ from rawlsian._support.files import OutputError, write_whole
 from rawlsian._tables.column import OTHER_VALUES, Column, Table, kind_of
 from rawlsian._tables.complete import LeftOut
 from rawlsian._tables.errors import TableError, WrongUseError
-from rawlsian._tables.numbers import is_number
+from rawlsian._tables.numbers import is_written_number
 
 # Columns that are appended to a table.
 APPENDED = ("cluster_before", "cluster", "moved", "not_clustered")
@@ -254,7 +254,10 @@ def _needs_quotes(table: pa.Table, delimiter: str) -> bool:
 
 
 def as_cell(text: str) -> str:
-    """A cell that no spreadsheet runs: what looks like a formula becomes text."""
-    if text.startswith(FORMULA_STARTS) and not is_number(text):
+    """A cell that no spreadsheet runs: what looks like a formula becomes text.
+
+    Numbers stay as people write them, so that the file can be read again.
+    """
+    if text.startswith(FORMULA_STARTS) and not is_written_number(text):
         return f"'{text}"
     return text
