@@ -92,7 +92,7 @@ messy(
     "1,234 fits two readings: which one is never guessed",
     people(";", pay=repeated("1,234", "2,500", "3,750")),
     "column 'pay' has numbers such as '1,234', which may mean 1234 or 1.234; say "
-    "--decimal . for 1234, or --decimal , for 1.234.",
+    "--decimal 'pay=.' for 1234, or --decimal 'pay=,' for 1.234.",
     fails=True,
 )
 messy(
@@ -108,9 +108,18 @@ messy(
     decimal=",",
 )
 messy(
+    "Decimal commas, but another sign was said",
+    people(";", size=repeated("1,5", "1,75", "2,1"), pay=repeated("1,234", "2,500")),
+    "column 'size' has numbers such as '1,5', whose decimal sign is ',' and not the "
+    "'.' of --decimal; say --decimal 'size=,', too.",
+    decimal=".",
+    fails=True,
+)
+messy(
     "1.234 among 950: a point that may separate thousands",
     people(";", pay=repeated("950", "1.234", "2.500")),
-    "'pay' has numbers such as '1.234', which may mean 1.234 or 1234; say --decimal .",
+    "'pay' has numbers such as '1.234', which may mean 1.234 or 1234; say "
+    "--decimal 'pay=.' for 1.234, or --decimal 'pay=,' for 1234.",
     fails=True,
 )
 messy(

@@ -33,8 +33,9 @@ MOSTLY = 0.5
 def find_reading(column: Column, decimal: str | None) -> Reading | None:
     """Return how numbers of a column are written; None if it does not hold numbers.
 
-    Raises if two readings fit, or if at least half of the rows hold numbers and others
-    do not. ``decimal`` is the sign that the user gives, if they do.
+    Raises if two readings fit, if at least half of the rows hold numbers and others do
+    not, or if all are numbers with another decimal sign than ``decimal``, the one that
+    the user gives, if they do.
     """
     texts = column.levels
     if column.stored_as == "number":
@@ -56,6 +57,7 @@ def find_reading(column: Column, decimal: str | None) -> Reading | None:
     if fitting:
         _refuse_two(column, fitting)
         return fitting[0]
+    _refuse_other_sign(column, unit, decimal)
     best = max((is_good for _, is_good in found), key=lambda each: _share(each, column))
     if _share(best, column) >= MOSTLY:
         or_else = f", --categorical {column.name!r} or --drop {column.name!r}"
@@ -90,6 +92,21 @@ def _refuse_two(column: Column, readings: list[Reading]) -> None:
             )  # fmt: skip
 
 
+def _refuse_other_sign(column: Column, unit: str, decimal: str | None) -> None:
+    """Raise if all are numbers, but with another decimal sign than the one given."""
+    if decimal is None:
+        return
+    other = "," if decimal == "." else "."
+    texts = column.levels
+    if any(fits(texts, each).all() for each in readings_of(texts, unit, other)):
+        place = int(np.argmax(match(texts, f".*[{other}].*")))
+        raise TableError(
+            f"column {column.name!r} has numbers such as {texts[place].as_py()!r}, "
+            f"whose decimal sign is {other!r} and not the {decimal!r} of --decimal; "
+            f"say --decimal '{column.name}={other}', too."
+        )
+
+
 def two_readings(
     column: Column, place: int, *readings: tuple[str, float]
 ) -> TableError:
@@ -97,7 +114,8 @@ def two_readings(
     meant = sorted(readings, reverse=True)
     values = " or ".join(number_text(value) for _, value in meant)
     say = ", or ".join(
-        f"--decimal {sign} for {number_text(value)}" for sign, value in meant
+        f"--decimal '{column.name}={sign}' for {number_text(value)}"
+        for sign, value in meant
     )
     return TableError(
         f"column {column.name!r} has numbers such as "
