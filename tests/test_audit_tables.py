@@ -215,6 +215,7 @@ def test_a_fit_reports_rows_that_are_left_out_by_group_too():
 
     assert "Left out by group: a 1 of 60 (1.7%); b 0 of 60 (0.0%)." in str(fit)
     assert fit.to_dict()["rows_not_clustered_by_group"][0]["rows"] == 1
+    assert "Left out by group: a 1 of 60 (1.7%); b 0 of 60 (0.0%)." in fit.page()
 
 
 def test_without_rows_left_out_nothing_is_said_of_them():

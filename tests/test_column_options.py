@@ -12,6 +12,7 @@ import pytest
 
 from rawlsian import audit_table, fit_table, predict_table
 from rawlsian._tables.errors import TableError, WrongUseError
+from rawlsian._tables.fit_page import fit_page
 from rawlsian._tables.memory import MemoryTable
 from rawlsian._tables.model import load_model
 from rawlsian._tables.request import TableRequest
@@ -398,6 +399,31 @@ def test_an_option_that_cannot_be_followed_is_told_in_a_sentence(options, messag
         prepared(people(), **{"sensitive": "sex", "missing": "drop", **options})
 
     assert "\n" not in str(error.value)
+
+
+# --- Pages ---------------------------------------------------------------------------
+
+
+def test_the_page_tells_how_each_column_is_read_and_scaled(fitted):
+    fit, _ = fitted
+
+    page = fit_page(fit._in_memory)
+
+    read_as = fit.to_dict()["read_as"]
+    told = ", ".join(f"{name} ({words})" for name, words in read_as.items())
+    assert dict(page.provenance)["Clustered on"] == told
+    utility = page.methods[-1]
+    assert "same weight" not in utility
+    assert "pay is scaled by logarithm; size is scaled by its standard" in utility
+    assert "bonus is scaled by its range" in utility
+    assert "missing values counts twice" in utility
+
+
+def test_columns_that_are_scaled_by_their_range_have_the_same_weight():
+    fit = fit_table(people(), "sex", clusters=2, columns="size,risk", **QUICK)
+
+    utility = fit_page(fit._in_memory).methods[-1]
+    assert "all columns have the same weight." in utility
 
 
 # --- Files ---------------------------------------------------------------------------

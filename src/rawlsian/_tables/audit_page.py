@@ -8,12 +8,12 @@ import numpy as np
 
 from rawlsian._tables.audit_text import audit_summary, composition, hurtful
 from rawlsian._tables.memory import AuditInMemory
-from rawlsian._tables.page_parts import group_fits, provenance, rows_of
+from rawlsian._tables.page_parts import group_fits, provenance, rows_of, utility_text
 from rawlsian._tables.serving import SENTENCE
 from rawlsian.metrics.audit import Audit
 from rawlsian.metrics.composition import separation
 from rawlsian.report import Page, Shown, Tile, Way
-from rawlsian.report.words import LIMITS, utility_paragraph
+from rawlsian.report.words import LIMITS
 
 AUDITED = "The clusters that were audited"
 LEVEL = (
@@ -41,10 +41,7 @@ def audit_page(found: AuditInMemory) -> Page:
     )  # fmt: skip
     verdict, *summary = audit_summary(audit)
     contents: dict[str, Any] = {**rows_of(table)}
-    utility = utility_paragraph(
-        audit.max_distance,
-        some_count_twice=any(each.fill is not None for each in table.prepared.features),
-    )
+    utility = utility_text(table.prepared, audit.max_distance)
     return Page(
         title=f"How the clusters of {table.name} serve each group",
         verdict=verdict,

@@ -90,7 +90,7 @@ def group_rows(
     return [*found, *([GroupRows(None, without, without)] if without else [])]
 
 
-def _by_group_sentence(groups: Sequence[GroupRows]) -> list[str]:
+def by_group_sentence(groups: Sequence[GroupRows]) -> list[str]:
     """Return which groups lose most rows, if any do."""
     if not groups:
         return []
@@ -159,7 +159,7 @@ class Facts(NamedTuple):
             f"{verb} {len(self.features)}: {used}.",
             *_left_out(self.unused),
             *(each.sentence for each in self.left_out),
-            *_by_group_sentence(self.left_out_by_group),
+            *by_group_sentence(self.left_out_by_group),
             *self.remarks,
             "",
         ]

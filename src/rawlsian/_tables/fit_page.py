@@ -16,7 +16,7 @@ from rawlsian._tables.memory import FitInMemory
 from rawlsian._tables.methods import describe
 from rawlsian._tables.outcome import Option, Outcome
 from rawlsian._tables.page_curves import chosen_from, curves_of
-from rawlsian._tables.page_parts import group_fits, provenance, rows_of
+from rawlsian._tables.page_parts import group_fits, provenance, rows_of, utility_text
 from rawlsian._tables.sentences import lone_people, pooling_sentence
 from rawlsian._tables.text import listed
 from rawlsian.metrics.audit import signed
@@ -30,7 +30,7 @@ from rawlsian.report import (
     Way,
     trajectory_way,
 )
-from rawlsian.report.words import LIMITS, TRADE_OFF, utility_paragraph
+from rawlsian.report.words import LIMITS, TRADE_OFF
 
 MOST_NAMED = 3
 LEVEL = (
@@ -299,10 +299,7 @@ def _methods(found: FitInMemory) -> tuple[str, ...]:
             "many of each group; the best of these, and some more random starts, then "
             "run on all rows"
         )
-    utility = utility_paragraph(
-        outcome.max_distance,
-        some_count_twice=any(each.fill is not None for each in prepared.features),
-    )
+    utility = utility_text(prepared, outcome.max_distance)
     baseline = BASELINE.format(starts=starts_for(n_clusters), sampled=sampled)
     ended = outcome.ended
     method = [] if ended is None else [describe(ended.method, outcome.result.served_by)]

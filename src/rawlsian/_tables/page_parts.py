@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from rawlsian._recommend.effects import Served
-from rawlsian._tables.facts import Reason
+from rawlsian._tables.facts import Reason, by_group_sentence
 from rawlsian._tables.memory import MemoryTable
 from rawlsian._tables.prepare import Prepared
 from rawlsian._tables.write import free_name
 from rawlsian._version import __version__
+from rawlsian.preprocessing.reading import SCALES
 from rawlsian.report import GroupFit
+from rawlsian.report.words import utility_paragraph
 
 SEPARATION = (
     "Separation is the index of dissimilarity: the sum over clusters and groups of "
@@ -59,15 +61,27 @@ def provenance(
     table: MemoryTable, columns: str, more: Sequence[tuple[str, str]]
 ) -> tuple[tuple[str, str], ...]:
     """Return where the page comes from: rows, columns, options, command, date."""
-    prepared = table.prepared
+    prepared, features = table.prepared, table.prepared.features
     return (
         ("Rows", f"{table.n_rows:,}"),
         ("Rows used", f"{len(prepared.rows):,}"),
-        (columns, ", ".join(feature.name for feature in prepared.features)),
+        (columns, ", ".join(f"{each.name} ({each.words})" for each in features)),
         *more,
         ("Version", f"rawlsian {__version__}"),
         ("Command", command()),
         ("Date", date.today().isoformat()),
+    )
+
+
+def utility_text(prepared: Prepared, max_distance: float) -> str:
+    """Return the paragraph on utility, with the scales of the columns."""
+    numbers = [each for each in prepared.features if each.levels is None]
+    scales = {each.name: each.reading.scale for each in numbers}
+    is_by_range = all(scale == "range" for scale in scales.values())
+    return utility_paragraph(
+        max_distance,
+        scales=None if is_by_range else {n: SCALES[s] for n, s in scales.items()},
+        some_count_twice=any(each.fill is not None for each in prepared.features),
     )
 
 
@@ -140,6 +154,7 @@ def notes_of(prepared: Prepared) -> tuple[tuple[str, tuple[str, ...]], ...]:
         "Rows that were left out": [
             f"{each.reason}: {each.where}"
             for each in starmap(Reason, prepared.left_out.by_reason())
-        ],
+        ]
+        + by_group_sentence(prepared.left_out_by_group),
     }
     return tuple((head, tuple(lines)) for head, lines in lists.items() if lines)
