@@ -68,7 +68,8 @@ def pattern_of(reading: Reading) -> str:
         body = f"[1-9][0-9]{{0,2}}(?:{between}[0-9]{{3}})+(?:{point}[0-9]*)?|{body}"
     unit = f"(?:{re.escape(reading.unit)})?" if reading.unit else ""
     blanks = f"{BLANK}*"
-    return f"{SIGN}{blanks}{unit}{blanks}{SIGN}(?:{body}){blanks}{unit}"
+    before = f"(?:{SIGN}{blanks}{unit}{blanks}|{unit}{blanks}{SIGN})"
+    return f"{before}(?:{body}){blanks}{unit}"
 
 
 def as_floats(texts: Any, reading: Reading = AS_IT_IS) -> NDArray[np.float64]:
