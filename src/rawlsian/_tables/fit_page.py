@@ -253,7 +253,7 @@ def _ways(fitted: MemoryFit) -> tuple[Way, ...]:
         return (trade_off,)
     operator = "rawls" if outcome.ended is None else outcome.ended.method
     title = f"From {outcome.baseline}, by {operator}"
-    way = trajectory_way(walk, title, fitted.problem.X)
+    way = trajectory_way(walk, title, fitted.problem.X, fitted.problem.weights)
     n_points = walk.n_iter + 1
     if len(way.steps) < n_points:
         way = replace(

@@ -29,9 +29,9 @@ SEPARATION = (
     "share of everyone. 0: every cluster has the same mix. 1: one group in each."
 )
 CONFIDENCE = 0.95
-COUNTED_BY_ROWS = (
-    "Rows are weighted. Distances and groups on this page count the weights; people in "
-    "each cluster, and those who move, are counted by rows."
+WEIGHTED = (
+    "Rows are weighted: people on this page are sums of weights, and means count them. "
+    "Only the dots of the map, and a silhouette if there is one, count rows."
 )
 
 
@@ -49,6 +49,7 @@ def rows_of(table: MemoryTable) -> dict[str, object]:
         "max_distance": problem.max_distance,
         "X": prepared.X,
         "attributes": prepared.attributes,
+        "weights": prepared.weights,
         "row_header": header,
         "row_names": names,
         "row_numbers": prepared.rows + 1,
@@ -146,7 +147,7 @@ def notes_of(prepared: Prepared) -> tuple[tuple[str, tuple[str, ...]], ...]:
     lists = {
         "Worth knowing": [
             *prepared.remarks,
-            *([] if prepared.weights is None else [COUNTED_BY_ROWS]),
+            *([] if prepared.weights is None else [WEIGHTED]),
         ],
         "Columns that were left out": [
             f"{column.name}: {column.reason}" for column in prepared.unused

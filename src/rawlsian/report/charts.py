@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rawlsian.report.contents import Page
+from rawlsian.report.data import group_sizes
 from rawlsian.report.looks import COLOURS, DASHES, INK, cycle
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def _pairs(page: Page) -> list[tuple[int, int]]:
     """Pair the worst-off group at the start with each of the largest others."""
     start = np.nan_to_num(page.ways[0].utilities[0], nan=np.inf)
     lag = int(np.argmin(start))
-    sizes = np.bincount(page.group_codes, minlength=len(page.groups))
+    sizes = group_sizes(page)
     # A group without weight has no utility.
     has_utility = np.any(
         [np.isfinite(way.utilities).any(axis=0) for way in page.ways], axis=0

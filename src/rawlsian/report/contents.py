@@ -281,6 +281,9 @@ class Page:
         Identifier of each row, if it has one besides its number.
     row_numbers : ndarray of shape (n_rows,) or None
         Number of each row in the user's table; None counts from 1.
+    weights : ndarray of shape (n_rows,) or None
+        How many people each row stands for; None for one each. Counts and means of
+        people are weighted; the dots of the map are rows.
     notes : tuple of (str, tuple of str)
         Headed lists at the end of the page: columns not used, rows not clustered.
     methods, limits : tuple of str
@@ -323,6 +326,7 @@ class Page:
     row_header: str = "id"
     row_names: Sequence[str] | None = None
     row_numbers: NDArray[np.int64] | None = None
+    weights: NDArray[np.float64] | None = None
     notes: tuple[tuple[str, tuple[str, ...]], ...] = ()
     methods: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()

@@ -24,7 +24,7 @@ CHUNK = 1 << 16
 
 def page_data(page: Page) -> dict[str, Any]:
     """Return texts, names, and the numbers of each point of the ways."""
-    everyone = page.X.mean(axis=0)
+    everyone = mean_of(page)
     return {
         "title": page.title,
         "summary": page.summary,
@@ -33,7 +33,7 @@ def page_data(page: Page) -> dict[str, Any]:
         "separationText": page.separation_text,
         "version": __version__,
         "groups": page.groups,
-        "groupSizes": _count(page.group_codes, len(page.groups)).tolist(),
+        "groupSizes": group_sizes(page).tolist(),
         "clusters": [f"cluster {name}" for name in page.cluster_names],
         "clusterNames": page.cluster_names,
         "decimals": _decimals(page.max_distance),
@@ -51,6 +51,18 @@ def page_data(page: Page) -> dict[str, Any]:
         "methods": page.methods,
         "limits": page.limits,
     }
+
+
+def mean_of(page: Page) -> NDArray[np.float64]:
+    """Return the mean of each column of X over everyone."""
+    if page.weights is None:
+        return np.asarray(page.X.mean(axis=0))
+    return np.asarray(np.average(page.X, axis=0, weights=page.weights))
+
+
+def group_sizes(page: Page) -> NDArray[np.number]:
+    """Return the people of each group."""
+    return _count(page.group_codes, len(page.groups), page.weights)
 
 
 def in_units(attribute: Attribute, mean: float) -> float | None:
@@ -79,10 +91,14 @@ def _way_data(page: Page, way: Way) -> dict[str, Any]:
     n_clusters, n_groups = len(page.cluster_names), len(page.groups)
     counts, flows, moved = [], [], []
     for labels in way.labels:
-        members = count_pairs(labels, page.group_codes, n_clusters, n_groups)
-        changes = count_pairs(way.labels[0], labels, n_clusters, n_clusters)
+        members = count_pairs(
+            labels, page.group_codes, n_clusters, n_groups, page.weights
+        )
+        changes = count_pairs(
+            way.labels[0], labels, n_clusters, n_clusters, page.weights
+        )
         counts.append(members.tolist())
-        moved.append(int(changes.sum() - changes.trace()))
+        moved.append(changes[~np.eye(n_clusters, dtype=bool)].sum().item())
         flows.append(_flows(changes))
     return {
         "title": way.title,
@@ -97,8 +113,12 @@ def _way_data(page: Page, way: Way) -> dict[str, Any]:
     }
 
 
-def _count(codes: NDArray[np.integer], n_codes: int) -> NDArray[np.intp]:
-    return np.bincount(codes, minlength=n_codes)
+def _count(
+    codes: NDArray[np.integer], n_codes: int, weights: NDArray[np.float64] | None
+) -> NDArray[np.number]:
+    """Return the people with each code; sums of weights without rounding errors."""
+    counts = np.bincount(codes, weights, n_codes)
+    return counts if weights is None else counts.round(6)
 
 
 def _decimals(max_distance: float) -> int:
@@ -108,34 +128,52 @@ def _decimals(max_distance: float) -> int:
     return min(max(4 - floor(log10(max_distance)), 0), 12)
 
 
-def standard_deviation(X: NDArray[np.float64]) -> NDArray[np.float64]:
+def standard_deviation(
+    X: NDArray[np.float64], weights: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
     """Return the standard deviation of each column; infinite if it is constant.
 
     Works column by column, because ``X.std(axis=0)`` copies X.
     """
-    deviation = np.array([column.std() for column in X.T])
+    deviation = np.array([_deviation(column, weights) for column in X.T])
     # Rounding can make the deviation of equal numbers nonzero.
     is_constant = X.min(axis=0) == X.max(axis=0)
     return np.where(is_constant | (deviation == 0), np.inf, deviation)
 
 
+def _deviation(
+    column: NDArray[np.float64], weights: NDArray[np.float64] | None
+) -> float:
+    if weights is None:
+        return float(column.std())
+    mean = np.average(column, weights=weights)
+    return float(np.sqrt(np.average((column - mean) ** 2, weights=weights)))
+
+
 def cluster_sums(
-    X: NDArray[np.float64], labels: NDArray[np.integer], n_clusters: int
+    X: NDArray[np.float64],
+    labels: NDArray[np.integer],
+    n_clusters: int,
+    weights: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """Return the sums of each cluster's rows: (n_clusters, n_features)."""
+    """Return the weighted sums of each cluster's rows: (n_clusters, n_features)."""
+    weights = np.ones(len(X)) if weights is None else weights
     sums = np.zeros((n_clusters, X.shape[1]))
     for start in range(0, len(X), CHUNK):
         some = slice(start, start + CHUNK)
-        sums += _sums(X[some], labels[some], n_clusters)
+        sums += _sums(X[some], labels[some], n_clusters, weights[some])
     return sums
 
 
 def _sums(
-    rows: NDArray[np.float64], labels: NDArray[np.integer], n_clusters: int
+    rows: NDArray[np.float64],
+    labels: NDArray[np.integer],
+    n_clusters: int,
+    weights: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     n_rows = len(rows)
     is_member = csr_array(
-        (np.ones(n_rows), labels.astype(np.int32), np.arange(n_rows + 1)),
+        (weights, labels.astype(np.int32), np.arange(n_rows + 1)),
         shape=(n_rows, n_clusters),
     )
     sums: NDArray[np.float64] = is_member.T @ rows
@@ -147,13 +185,14 @@ def count_pairs(
     others: NDArray[np.integer],
     n_codes: int,
     n_others: int,
-) -> NDArray[np.intp]:
-    """Return the number of rows with each pair of codes: (n_codes, n_others)."""
+    weights: NDArray[np.float64] | None = None,
+) -> NDArray[np.number]:
+    """Return the people with each pair of codes: (n_codes, n_others)."""
     pairs = codes.astype(np.intp) * n_others + others
-    return _count(pairs, n_codes * n_others).reshape(n_codes, n_others)
+    return _count(pairs, n_codes * n_others, weights).reshape(n_codes, n_others)
 
 
-def _flows(changes: NDArray[np.intp]) -> list[list[int]]:
+def _flows(changes: NDArray[np.number]) -> list[list[float]]:
     """Return (from, to, people): all flows, or the largest if clusters are many."""
     if len(changes) > LARGEST_TABLE:
         changes = changes * ~np.eye(len(changes), dtype=bool)
@@ -162,7 +201,8 @@ def _flows(changes: NDArray[np.intp]) -> list[list[int]]:
     if len(changes) > LARGEST_TABLE:
         largest = np.argsort(-people, kind="stable")[:N_FLOWS]
         sources, targets, people = sources[largest], targets[largest], people[largest]
-    return list(np.stack([sources, targets, people], axis=1).tolist())
+    flows = zip(sources.tolist(), targets.tolist(), people.tolist(), strict=True)
+    return [list(flow) for flow in flows]
 
 
 def _bound(page: Page) -> tuple[str, float] | None:

@@ -49,7 +49,8 @@ const short = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
 const missing = "–";
 const minus = "\u2212";
 
-const people = (count) => whole.format(count) + (count === 1 ? " person" : " people");
+// Sums of weights need not be whole numbers.
+const people = (count) => whole.format(count) + (Math.round(count) === 1 ? " person" : " people");
 const level = (value) => (value === null ? missing : value.toFixed(1));
 const index = (value) => value.toFixed(2);
 

@@ -172,7 +172,7 @@ function writeMoved() {
   const count = moved[state.point];
   fill("moved-text", count === 0
     ? "At this point everyone is in the same cluster as at the start."
-    : `${people(count)} ${count === 1 ? "is" : "are"} in another cluster than at the start. ` +
+    : `${people(count)} ${Math.round(count) === 1 ? "is" : "are"} in another cluster than at the start. ` +
       (page.movesAsTable ? "The diagonal counts people who stayed." : "The table has the largest flows."));
   byId("moved-table").hidden = count === 0;
   (page.movesAsTable ? flowTable : flowList)(flows[state.point]);

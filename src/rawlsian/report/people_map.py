@@ -52,7 +52,7 @@ def map_data(page: Page, shown: Sequence[Shown]) -> dict[str, Any]:
         "axes": [
             _ends(page.attributes, direction) for direction in projection.directions.T
         ],
-        "caption": _caption(len(rows), len(page.X), projection.shares),
+        "caption": _caption(len(rows), page, projection.shares),
     }
 
 
@@ -141,17 +141,21 @@ def _end(attributes: Sequence[Attribute], towards: NDArray[np.float64]) -> str:
     return term(attributes, j, 1.0, is_more=bool(towards[j] > 0))
 
 
-def _caption(n_drawn: int, n_rows: int, shares: NDArray[np.float64]) -> str:
+def _caption(n_drawn: int, page: Page, shares: NDArray[np.float64]) -> str:
+    n_rows, people = len(page.X), "people"
     whom = "Each dot is a person."
+    if page.weights is not None:
+        people = "rows"
+        whom = "Each dot is a row of the table, whatever its weight."
     if n_drawn < n_rows:
         whom = (
-            f"The dots are {n_drawn:,} of {n_rows:,} people, drawn by chance, with "
+            f"The dots are {n_drawn:,} of {n_rows:,} {people}, drawn by chance, with "
             "some of every group and cluster."
         )
     if not shares.any():
-        return f"{whom} All people have the same values in all columns."
+        return f"{whom} All {people} have the same values in all columns."
     return (
-        f"{whom} They are placed along the two directions in which people differ most "
-        f"(the first two principal components), which hold {shares.sum():.0%} of the "
-        "variance: people who are near each other here may differ in the rest."
+        f"{whom} They are placed along the two directions in which {people} differ "
+        f"most (the first two principal components), which hold {shares.sum():.0%} of "
+        "the variance: those near each other here may differ in the rest."
     )

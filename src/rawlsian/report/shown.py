@@ -15,6 +15,7 @@ from rawlsian.report.data import (
     cluster_sums,
     count_pairs,
     in_units,
+    mean_of,
     standard_deviation,
 )
 from rawlsian.report.naming import cluster_names
@@ -48,9 +49,9 @@ def clusterings_of(page: Page) -> tuple[Shown, ...]:
 def _with_means(page: Page, name: str, labels: NDArray[np.integer]) -> Shown:
     """Return a clustering in which the mean of the cluster serves each row."""
     n_clusters = len(page.cluster_names)
-    sums = cluster_sums(page.X, labels, n_clusters)
-    sizes = np.bincount(labels, minlength=n_clusters)
-    centers = sums / np.maximum(sizes, 1)[:, None]
+    sums = cluster_sums(page.X, labels, n_clusters, page.weights)
+    sizes = np.bincount(labels, page.weights, n_clusters)
+    centers = sums / np.where(sizes, sizes, 1)[:, None]
     distances = squared_distances(page.X, centers, labels)
     return Shown(name, labels, distances, np.nan)
 
@@ -95,7 +96,7 @@ def group_fits(
 
 def shown_data(page: Page, shown: Sequence[Shown]) -> list[dict[str, Any]]:
     """Return names, sizes, portraits and composition of each clustering."""
-    everyone, deviation = page.X.mean(axis=0), standard_deviation(page.X)
+    everyone, deviation = mean_of(page), standard_deviation(page.X, page.weights)
     return [_clustering(page, each, everyone, deviation) for each in shown]
 
 
@@ -106,9 +107,11 @@ def _clustering(
     deviation: NDArray[np.float64],
 ) -> dict[str, Any]:
     n_clusters = len(page.cluster_names)
-    counts = count_pairs(shown.labels, page.group_codes, n_clusters, len(page.groups))
+    counts = count_pairs(
+        shown.labels, page.group_codes, n_clusters, len(page.groups), page.weights
+    )
     sizes = counts.sum(axis=1)
-    sums = cluster_sums(page.X, shown.labels, n_clusters)
+    sums = cluster_sums(page.X, shown.labels, n_clusters, page.weights)
     with np.errstate(invalid="ignore"):
         means = sums / np.where(sizes, sizes, np.nan)[:, None]
     names = cluster_names(
