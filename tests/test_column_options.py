@@ -517,16 +517,20 @@ def test_only_numbers_are_written_as_they_are(text, is_safe):
     assert as_cell(text) == (text if is_safe else f"'{text}")
 
 
-def test_a_table_with_a_column_of_that_name_is_not_appended_to():
+def test_a_table_with_a_column_of_that_name_is_not_appended_to(tmp_path):
     table = people().rename_columns(
         ["pay", "size", "risk", "bonus", "w", "age", "sex", "cluster"]
     )
 
     with pytest.raises(WrongUseError, match="--append adds the column 'cluster'"):
-        fit_table(table, "sex", start="cluster", missing="drop", append=True, **QUICK)
+        fit_table(table, "sex", start="cluster", missing="drop", append=True,
+                  out=tmp_path / "t.csv", **QUICK)  # fmt: skip
 
 
-def test_append_without_a_file_is_wrong_use(tmp_path):
+def test_append_without_a_file_is_wrong_use():
+    with pytest.raises(WrongUseError, match="--append goes with --out"):
+        fit_table(people(), "sex", clusters=2, append=True)
+
     done = rawlsian("fit", "t.csv", "--sensitive", "sex", "--clusters", 2, "--append")
 
     assert done.exit_code == 2

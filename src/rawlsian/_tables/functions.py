@@ -122,7 +122,7 @@ def fit_table(
         "labels.csv" to "labels.centers.csv".
     append : bool, default=False
         True to write the whole table to ``out``, with the columns ``cluster_before``,
-        ``cluster``, ``moved`` and ``not_clustered`` behind its own.
+        ``cluster``, ``moved`` and ``not_clustered`` behind its own. Needs ``out``.
     report : path, default=None
         File for the page.
     save : path, default=None

@@ -61,6 +61,8 @@ def fit(
     """Cluster a table, and write what is asked for, the quickest first."""
     if request.is_in_parts:
         options.check_parts(request, outputs)
+    if outputs.appends and outputs.labels is None:
+        raise WrongUseError("--append goes with --out, which names the file.")
     written: list[str] = []
     with noting(written), opened(request, outputs, may_replace, progress) as table:
         found = table.fit(options, progress)

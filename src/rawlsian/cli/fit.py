@@ -8,7 +8,6 @@ import typer
 
 from rawlsian.cli.common import (
     STOPPED,
-    WRONG_USE,
     BinsOption,
     CategoricalOption,
     ColumnsOption,
@@ -99,8 +98,8 @@ def fit(
             "--served-by",
             metavar="center|members",
             help="What serves a person. center, the default: the nearest center; the "
-            "centers are written beside the labels. members, the default with --start: "
-            "the mean of those who are in the cluster.",
+            "centers are written beside the labels. members: the mean of those who "
+            "are in the cluster; with --start it is always the members.",
         ),
     ] = None,
     method: Annotated[
@@ -220,8 +219,6 @@ def fit(
         screen.show("loading")
         from rawlsian._tables.functions import fit_table
 
-        if append and out is None:
-            fail("--append goes with --out, which names the file.", WRONG_USE)
         compile_first()
         result = fit_table(
             table, sensitive, clusters=clusters, choose_by=choose_by, method=method,
