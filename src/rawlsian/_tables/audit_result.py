@@ -119,6 +119,19 @@ class TableAudit:
             "written": list(self.written),
         }
 
+    def to_frame(self) -> Any:
+        """Return the groups as ``Audit.to_frame`` does.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per group.
+        """
+        return self.audit.to_frame()
+
+    def _repr_html_(self) -> str:
+        return self.audit._repr_html_()
+
     def __str__(self) -> str:
         return as_text(self.summary())
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -13,7 +13,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def plot_audit(audit: Audit, *, ax: Axes | None = None) -> Axes:
+class HasAudit(Protocol):
+    """A result that has an audit, such as ``TableAudit``."""
+
+    @property
+    def audit(self) -> Audit:
+        """The audit."""
+
+
+def plot_audit(audit: Audit | HasAudit, *, ax: Axes | None = None) -> Axes:
     """Draw how far each group is behind everyone else, with intervals.
 
     A dot to the right of the line at 0 is a group that is served worse than everyone
@@ -22,8 +30,8 @@ def plot_audit(audit: Audit, *, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    audit : Audit
-        The audit to draw, of two groups or more; ``TableAudit.audit`` is one.
+    audit : Audit or TableAudit
+        The audit to draw, of two groups or more.
     ax : matplotlib Axes, default=None
         Axes to draw on; ``None`` makes a new figure.
 
@@ -40,7 +48,7 @@ def plot_audit(audit: Audit, *, ax: Axes | None = None) -> Axes:
     >>> [tick.get_text() for tick in plot_audit(found).get_yticklabels()]
     ['a (2)', 'b (4)']
     """
-    _check(audit)
+    audit = _checked(audit)
     ax = axes_of(ax)
     clear = audit.is_clear
     for g, behind in enumerate(audit.behind):
@@ -62,15 +70,17 @@ def plot_audit(audit: Audit, *, ax: Axes | None = None) -> Axes:
     return plain_numbers(ax)
 
 
-def _check(audit: Any) -> None:
-    """Raise ValueError if there is nothing to compare."""
+def _checked(given: Any) -> Audit:
+    """Return the audit; raise ValueError if there is nothing to compare."""
+    audit = getattr(given, "audit", given)
     if not isinstance(audit, Audit):
         raise ValueError(
-            f"plot_audit draws an Audit, as audit() returns it, got "
-            f"{type(audit).__name__}."
+            f"plot_audit draws an Audit, as audit() or audit_table() returns it, got "
+            f"{type(given).__name__}."
         )
     if len(audit.groups) == 1:
         raise ValueError(
             f"plot_audit compares groups, but the audit has one group, "
             f"{audit.groups.tolist()[0]!r}; give sensitive_features with two or more."
         )
+    return audit
