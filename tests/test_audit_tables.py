@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from rawlsian import audit_table, fit_table
+from rawlsian import audit_table, fit_table, plot_audit
 from rawlsian._tables.centers import save_centers
 from rawlsian._tables.errors import TableError, WrongUseError
 from rawlsian._tables.serving import checked_served_by
@@ -57,6 +58,17 @@ def test_the_group_that_is_served_worst_is_named_with_its_interval():
     assert low > 0
 
 
+def test_an_audit_of_a_table_is_framed_and_drawn_as_its_audit():
+    found = audit_table(people(), **LABELED, drop="job")
+
+    assert found.to_frame().equals(found.audit.to_frame())
+    assert found._repr_html_() == found.audit._repr_html_()
+    ax = plot_audit(found)
+    plt.close(ax.figure)
+    names = [tick.get_text() for tick in ax.get_yticklabels()]
+    assert names == ["a (60)", "b (60)"]
+
+
 def test_a_gap_that_may_be_chance_is_called_so():
     found = audit_table(people(), **LABELED)
 
@@ -71,7 +83,8 @@ def test_all_groups_that_are_clearly_behind_are_named():
 
     assert found.audit.worst_off == "c"
     assert found.sentences()[1] == (
-        f"Also clearly behind everyone else: b ({found.audit.behind[1]:.1f} points)."
+        "Also clearly behind everyone else, at a shorter distance: b "
+        f"({found.audit.behind[1]:.1f} points)."
     )
 
 

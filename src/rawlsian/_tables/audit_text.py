@@ -70,7 +70,10 @@ def _others_behind(audit: Audit) -> list[str]:
         for g in np.argsort(-audit.behind, kind="stable").tolist()
         if audit.is_clear[g] and names[g] != audit.worst_off
     ]
-    return [f"Also clearly behind everyone else: {', '.join(others)}."] * bool(others)
+    if not others:
+        return []
+    listed = ", ".join(others)
+    return [f"Also clearly behind everyone else, at a shorter distance: {listed}."]
 
 
 def _span(low: float, high: float) -> str:
