@@ -16,6 +16,7 @@ from sklearn.metrics import adjusted_rand_score
 from rawlsian import audit_table, fit_table, predict_table
 from rawlsian._core.nearest import nearest
 from rawlsian._tables.errors import WrongUseError
+from rawlsian._tables.fit_page import fit_page
 from rawlsian._tables.methods import METHODS
 from support.commands import rawlsian
 
@@ -315,6 +316,26 @@ def test_separation_is_told_where_nothing_changes():
     assert f"Separation of the groups by the clusters: {separation:.2f} (0: " in str(
         fit
     )
+
+
+def test_k_means_is_not_sold_as_the_most_for_the_worst_off_group(gap):
+    ask = {"clusters": 3, "new_people": False, "pooling": np.inf, "choose": "most"}
+
+    fit = fit_table(overlapping(), "group", **ask)
+
+    most = "Most for the worst-off group is k-means: the search found nothing better"
+    pooled = "nothing but k-means is searched for"
+    remarks = " ".join(fit.to_dict()["remarks"])
+    for text in (str(fit), remarks):
+        assert most in text
+        assert pooled in text
+    cards = fit_page(fit._in_memory).options
+    assert [card.is_recommended for card in cards] == [False, True, False]
+    assert cards[2].text.startswith(most)
+    assert pooled in cards[2].text
+    others = fit_page(gap._in_memory).options
+    assert sum(card.is_recommended for card in others) == 1
+    assert not any(most in card.text for card in others)
 
 
 def test_the_page_names_rows_that_are_left_out():

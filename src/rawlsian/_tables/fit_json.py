@@ -13,7 +13,7 @@ from rawlsian._recommend.new_people import NewPeople
 from rawlsian._tables.choosing_k import Choice
 from rawlsian._tables.facts import Facts, Passes
 from rawlsian._tables.outcome import Option, Outcome
-from rawlsian._tables.sentences import lone_people
+from rawlsian._tables.sentences import lone_people, most_is_kept, pooling_sentence
 from rawlsian._tables.verdict import domination, small_groups, verdict
 
 
@@ -64,7 +64,8 @@ def fit_dict(
         "written": list(written),
     }
     content["remarks"] += [
-        *domination(outcome), *small_groups(outcome), *lone_people(outcome)
+        *domination(outcome), *most_is_kept(outcome), *pooling_sentence(outcome),
+        *small_groups(outcome), *lone_people(outcome),
     ]  # fmt: skip
     if choice is not None:
         content["chosen_by"] = choice.chosen_by

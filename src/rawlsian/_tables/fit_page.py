@@ -17,7 +17,7 @@ from rawlsian._tables.methods import describe
 from rawlsian._tables.outcome import Option, Outcome
 from rawlsian._tables.page_curves import chosen_from, curves_of
 from rawlsian._tables.page_parts import group_fits, provenance, rows_of, utility_text
-from rawlsian._tables.sentences import lone_people, pooling_sentence
+from rawlsian._tables.sentences import lone_people, most_is_kept, pooling_sentence
 from rawlsian._tables.text import listed
 from rawlsian.metrics.audit import signed
 from rawlsian.report import (
@@ -197,7 +197,7 @@ def _card(outcome: Outcome, option: Option) -> OptionCard:
         title=option.title,
         text=_card_text(outcome, option),
         is_chosen=option.key == outcome.result.key,
-        is_recommended=option.point == outcome.recommended.point,
+        is_recommended=option.key == "recommended",
         groups=tuple(
             OptionGroup(
                 str(name),
@@ -223,11 +223,14 @@ def _card_text(outcome: Outcome, option: Option) -> str:
     """Return a sentence on an option."""
     if option.key == "recommended":
         return say.verdict(outcome)
+    if option.key == "most" and option.point == 0:
+        return " ".join([*most_is_kept(outcome), *pooling_sentence(outcome)])
     if option.point == 0:
         return "Nobody changes cluster, and nothing changes for any group."
     new = " ".join(say.new_people_sentence(option))
     where = "" if option.point is None else f"Point {option.point} of the trade-off. "
-    return f"{where}{new}"
+    pooled = pooling_sentence(outcome) if option.key == "most" else []
+    return " ".join([f"{where}{new}", *pooled])
 
 
 # --- Folded ------------------------------------------------------------------------

@@ -148,11 +148,16 @@ class TableFit(_WithLabels):
     def sentences(self) -> list[str]:
         """Return what is recommended, what was chosen and what it changes."""
         from rawlsian._tables import verdict as say
-        from rawlsian._tables.sentences import lone_people, pooling_sentence
+        from rawlsian._tables.sentences import (
+            lone_people,
+            most_is_kept,
+            pooling_sentence,
+        )
 
         outcome = self.outcome
+        most = most_is_kept(outcome) if outcome.result.key == "most" else []
         return [
-            *say.chosen_sentence(outcome), *say.domination(outcome),
+            *say.chosen_sentence(outcome), *most, *say.domination(outcome),
             *say.gap_sentence(outcome), *say.kmeans_sentence(outcome),
             say.serving(outcome.result), *say.moved_sentence(outcome),
             say.separation_sentence(outcome), *say.small_groups(outcome),
@@ -220,6 +225,9 @@ class TablePrediction(_WithLabels):
     utilities : list of (str, float, float) or None
         Name, size (sum of weights) and mean utility of each group; None where the
         table does not have the sensitive columns.
+    ignored : dict of str to int
+        Number of rows with a value of a column that the model has not seen, and that
+        are placed all the same, with ``unknown="ignore"``.
     written : tuple of str
         Files that were written.
     """

@@ -36,6 +36,16 @@ def pooling_sentence(outcome: Outcome) -> list[str]:
     ]
 
 
+def most_is_kept(outcome: Outcome) -> list[str]:
+    """Say that nothing found does more for the worst-off group, if that is so."""
+    if outcome.advice.most > 0:
+        return []
+    return [
+        f"Most for the worst-off group is {outcome.baseline}: the search found nothing "
+        "better for that group."
+    ]
+
+
 def choice_sentence(choice: Choice) -> str:
     """Return which number of clusters is taken, and by what criterion."""
     used, criterion = choice.n_clusters, CRITERION[choice.chosen_by]
