@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from rawlsian import audit_table, fit_table, plot_audit
+from rawlsian import audit_table, fit_table, plot_audit, predict_table
 from rawlsian._tables.centers import save_centers
 from rawlsian._tables.errors import TableError, WrongUseError
 from rawlsian._tables.serving import checked_served_by
@@ -332,6 +332,19 @@ def test_values_that_a_model_has_not_seen_are_equally_far_and_told(fitted, tmp_p
             "'job': 1 value that the model has not seen ('pilot') is taken as equally "
             "far from all others."
         )
+
+
+def test_a_prediction_tells_how_many_unseen_values_it_ignores(fitted):
+    table = people()
+    jobs = ["new", "new", *table["job"].to_pylist()[2:]]
+    table = table.set_column(table.column_names.index("job"), "job", pa.array(jobs))
+
+    found = predict_table(fitted, table, unknown="ignore")
+
+    told = "are taken as equally far from all others: job in 2 rows."
+    assert told in str(found)
+    assert found.to_dict()["unknown_ignored"] == {"job": 2}
+    assert "equally far" not in str(predict_table(fitted, people(), unknown="ignore"))
 
 
 def test_rows_that_a_model_cannot_place_are_an_error_or_left_out(fitted):

@@ -28,13 +28,15 @@ class Placement(NamedTuple):
     """Clusters of the rows that have one, and why the others have none.
 
     ``utilities`` are name, size and mean utility of each group, None where the table
-    does not have the sensitive columns.
+    does not have the sensitive columns. ``ignored`` are numbers of rows whose value of
+    a column the model has not seen, if these are ignored.
     """
 
     rows: NDArray[np.int64]
     labels: NDArray[np.int32]
     left_out: LeftOut
     utilities: list[tuple[str, float, float]] | None
+    ignored: dict[str, int]
 
 
 def predict(
@@ -49,14 +51,19 @@ def predict(
     }
     if when_missing == "error":
         _refuse_missing(lacks, table.n_rows)
-    lacks |= _unknown(model, columns, when_unknown)
+    unknown = _unknown(model, columns, when_unknown)
+    if when_unknown != "ignore":
+        lacks |= {f"unknown value: {name}": has for name, has in unknown.items()}
     rows, left_out = complete_rows(lacks, table.n_rows)
     if not len(rows):
         raise TableError("no row is left that the model can place.")
     kept = [column._replace(codes=column.codes[rows]) for column in columns]
     labels, distances = nearest(encode(model.features, kept), model.centers)
     utilities = _utilities(model, table, rows, distances)
-    return Placement(rows, labels, left_out, utilities)
+    ignored = {}
+    if when_unknown == "ignore":
+        ignored = {name: int(has[rows].sum()) for name, has in unknown.items()}
+    return Placement(rows, labels, left_out, utilities, ignored)
 
 
 def _refuse_missing(lacks: dict[str, NDArray[np.bool_]], n_rows: int) -> None:
@@ -75,11 +82,9 @@ def _refuse_missing(lacks: dict[str, NDArray[np.bool_]], n_rows: int) -> None:
 def _unknown(
     model: Model, columns: list[Used], when: str
 ) -> dict[str, NDArray[np.bool_]]:
-    """Return masks of rows with levels that the model has not seen, to leave out."""
+    """Return masks of rows with levels that the model has not seen, by column."""
     unknown = unknown_levels(model.features, columns)
-    if not unknown or when == "ignore":
-        return {}
-    if when == "error":
+    if unknown and when == "error":
         name, levels = next(iter(unknown.items()))
         raise TableError(
             f"column {name!r} has {counted(len(levels), 'value')} that the model has "
@@ -87,9 +92,9 @@ def _unknown(
             "rows out, or --unknown ignore to take them as equally far from all others."
         )
     return {
-        f"unknown value: {column.name}": np.append(
-            np.isin(column.levels, unknown[column.name]), False
-        )[column.codes]
+        column.name: np.append(np.isin(column.levels, unknown[column.name]), False)[
+            column.codes
+        ]
         for column in columns
         if column.name in unknown
     }

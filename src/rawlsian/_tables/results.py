@@ -236,6 +236,7 @@ class TablePrediction(_WithLabels):
     n_placed: int
     left_out: list[Reason]
     utilities: list[tuple[str, float, float]] | None
+    ignored: dict[str, int]
     written: tuple[str, ...]
     _labels: Any
 
@@ -245,6 +246,7 @@ class TablePrediction(_WithLabels):
             f"{self.n_placed:,} of {counted(self.n_rows, 'row')} "
             f"{'has' if self.n_rows == 1 else 'have'} a cluster.",
             *(each.sentence for each in self.left_out),
+            *self._on_ignored(),
         ]
         if self.utilities is not None:
             rows = [
@@ -254,6 +256,16 @@ class TablePrediction(_WithLabels):
             columns = ("group", "people", "utility")
             summary.append(TextTable("How well each group is served", columns, rows))
         return [*summary, *wrote_lines(self.written)]
+
+    def _on_ignored(self) -> list[str]:
+        """Return how many values were ignored, if any were."""
+        if not self.ignored:
+            return []
+        texts = (f"{name} in {counted(n, 'row')}" for name, n in self.ignored.items())
+        return [
+            "Values that the model has not seen are taken as equally far from all "
+            f"others: {', '.join(texts)}."
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts and utilities as plain Python.
@@ -278,6 +290,7 @@ class TablePrediction(_WithLabels):
                 }
                 for each in self.left_out
             ],
+            "unknown_ignored": dict(self.ignored),
             "groups": groups,
             "written": list(self.written),
         }

@@ -187,6 +187,7 @@ def predict(
         len(found.rows),
         [Reason(*each) for each in found.left_out.by_reason()],
         found.utilities,
+        found.ignored,
         () if out is None else (out,),
         labels,
     )
