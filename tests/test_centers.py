@@ -64,6 +64,15 @@ def test_a_file_of_centers_is_read_back(case, ending, tmp_path_factory):
     assert found.names == list(map(str, range(len(centers))))
 
 
+def test_shares_with_rounding_errors_are_from_0_to_1():
+    errors = np.array([[0.0, -1e-17, 1e-15], [0.0, 1e-15, -1e-17]])
+
+    found = centers_table([NUMBER, JOB], CENTERS[[1, 1]] + errors)
+
+    assert found["job=clerk"].to_pylist() == [1.0, 1.0]
+    assert found["job=cook"].to_pylist() == [pytest.approx(0.0), 0.0]
+
+
 def test_centers_are_in_the_units_of_the_user():
     found = centers_table([NUMBER, JOB], CENTERS)
 

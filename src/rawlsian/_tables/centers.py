@@ -63,7 +63,9 @@ def centers_table(
     names = np.arange(len(centers)) if is_counted else list(clusters or ())
     columns: dict[str, Any] = {CLUSTER: pa.array(names)}
     for j, (name, each) in enumerate(zip(_names(attributes), attributes, strict=True)):
-        columns[name] = pa.array(each.in_units(centers[:, j]))
+        values = np.asarray(each.in_units(centers[:, j]))
+        # Adding and subtracting rows leaves rounding errors: clip shares.
+        columns[name] = pa.array(values if each.level is None else values.clip(0, 1))
     return pa.table(columns)
 
 
