@@ -134,3 +134,10 @@ def test_a_column_without_any_value_is_no_identifier():
     nothing = pa.chunked_array([pa.nulls(3, pa.int64())])
 
     assert not is_numbered(from_arrow("empty", nothing, frozenset()))
+
+
+@pytest.mark.parametrize("number", [455, 1351])
+def test_damaged_archives_and_names_are_refused_in_one_sentence(fuzzer, number):
+    given = fuzzer.make(3, number)  # a zip of version 22.4; Parquet, a name not UTF-8
+
+    assert fuzzer.run(given)[1] is None

@@ -190,14 +190,18 @@ def test_sigterm_is_ctrl_c_to_the_command_line():
 
 def test_sigterm_ends_a_study_with_one_line_and_what_it_finished(tmp_path):
     command = [sys.executable, "-m", "rawlsian", "study", "--out", tmp_path]
-    process = subprocess.Popen(
+    with subprocess.Popen(
         command,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    while "people, 42 columns" not in process.stdout.readline():
-        assert process.poll() is None
-    process.terminate()
-    _, errors = process.communicate(timeout=60)
+    ) as process:  # fmt: skip
+        try:
+            while "people, 42 columns" not in process.stdout.readline():
+                assert process.poll() is None
+            process.terminate()
+            # A kernel that is being compiled lets signals wait.
+            _, errors = process.communicate(timeout=250)
+        finally:
+            process.kill()
 
     assert process.returncode == 130
     assert errors == f"stopped; 1 of 6 stages are in {tmp_path}\n"

@@ -69,7 +69,7 @@ def _is_workbook(stream: IO[bytes], head: bytes) -> bool:
     try:
         with zipfile.ZipFile(stream) as archive:
             return any(name.startswith("xl/") for name in archive.namelist())
-    except zipfile.BadZipFile:
+    except unpack.ARCHIVE_ERRORS:
         return False
     finally:
         stream.seek(0)
@@ -103,7 +103,7 @@ def _read_parquet(stream: IO[bytes], source: str, missing: frozenset[str]) -> Ta
     try:
         unpack.check_parquet(stream, _named(source))
         table = pyarrow.parquet.read_table(stream)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = str(error).splitlines()[0]
         raise TableError(
             f"{_named(source)} is not a whole Parquet file ({reason})."

@@ -18,10 +18,10 @@ from rawlsian._tables.errors import TableError
 LARGEST, MOST_TIMES = 2**28, 100
 CHUNK = 2**24
 
-# The last two are of zip: an unknown method, or a password.
+# The last three are of zip: an unknown method or version, a password, a damaged name.
 ARCHIVE_ERRORS = (
     OSError, EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile,
-    NotImplementedError, RuntimeError,
+    NotImplementedError, RuntimeError, UnicodeDecodeError,
 )  # fmt: skip
 
 # Each takes about a millisecond, and distances between people mean less and less.
