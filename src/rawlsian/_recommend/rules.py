@@ -18,22 +18,21 @@ from rawlsian._core.nearest import group_means, nearest
 from rawlsian._core.problem import Problem, Utility
 from rawlsian._core.relabeling import renumbering
 from rawlsian._outofcore.sample import balanced_part
-from rawlsian._search.crossing import random_centers, whole_search
+from rawlsian._search.crossing import random_centers
 from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns, Solutions
 from rawlsian._search.frontier import (
+    BETWEEN,
     Ends,
     run_with_shares,
     search_ends,
+    search_with_shares,
     weighted_as_one,
 )
 from rawlsian.operators.compositions import get_operator
 from rawlsian.operators.traversal import Trajectory, traverse_of
 
-# Effort of a search between the ends.
-QUICK = 0.5
-# Solutions of each search from which runs in between start, and where between the ends
-# there are more searches.
-N_CARRIED, BETWEEN = 8, (1 / 3, 2 / 3)
+# Solutions of each search between the ends from which runs in between start.
+N_CARRIED = 8
 # Solutions of a sample that are finished on all rows, and runs from random rows beside
 # them: least, most, and rows that they have together. A run from random rows ends if it
 # is above this times the best after so many iterations.
@@ -118,12 +117,12 @@ class Finder:
     @cached_property
     def between(self) -> NDArray[np.float64]:
         """Good clusterings for group weights between those of the ends."""
-        found = []
-        for step in BETWEEN:
-            weighted = weighted_as_one(self.searched, self.shares_at(step))
-            runs = FairRuns(weighted, MAX_ITER)
-            best = whole_search(runs, self.n_clusters, self.rng, effort=QUICK)
-            found.append(best.centers[:N_CARRIED] + weighted.shift)
+        found = [
+            search_with_shares(
+                self.searched, self.shares_at(step), self.n_clusters, self.rng
+            )[:N_CARRIED]
+            for step in BETWEEN
+        ]
         return np.concatenate(found)
 
     def shares_at(self, step: float) -> NDArray[np.float64]:

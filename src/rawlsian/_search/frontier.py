@@ -180,7 +180,12 @@ def frontier_of(
     check_count(n_points, "n_points", least=2)
     rng = random_state_of(random_state)
     ends = search_ends(problem, n_clusters, rng)
-    between = [search_between(problem, ends, step, rng) for step in BETWEEN]
+    between = [
+        search_with_shares(
+            problem, (1 - step) * problem.shares + step * ends.shares, n_clusters, rng
+        )
+        for step in BETWEEN
+    ]
     ends = ends._replace(plain=np.concatenate([ends.plain, *between]))
     return not_dominated(problem, path_between(problem, ends, n_points))
 
@@ -226,15 +231,16 @@ def search_ends(
     )
 
 
-def search_between(
-    problem: Problem, ends: Ends, step: float, rng: np.random.RandomState
+def search_with_shares(
+    problem: Problem,
+    shares: NDArray[np.float64],
+    n_clusters: int,
+    rng: np.random.RandomState,
 ) -> NDArray[np.float64]:
-    """Return centers of a search with group weights part of the way to the fair end."""
-    shares = (1 - step) * problem.shares + step * ends.shares
+    """Return centers of a quick search in which groups have these total weights."""
     between = weighted_as_one(problem, shares)
     runs = FairRuns(between, MAX_ITER)
-    centers = whole_search(runs, ends.plain.shape[1], rng, effort=QUICK).centers
-    return centers + between.shift
+    return whole_search(runs, n_clusters, rng, effort=QUICK).centers + between.shift
 
 
 def path_between(problem: Problem, ends: Ends, n_points: int) -> NDArray[np.float64]:
