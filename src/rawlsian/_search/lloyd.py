@@ -391,20 +391,22 @@ def group_costs(
     cluster is Q_g - 2 z.S_g + n_g z.z.  OUT: costs.
     """
     n_groups, _, n_lanes = dots.shape
+    share = group_weights / group_sizes  # a_g
     for g in range(n_groups):
         costs[g] = squares[g]
     for lane in range(slot, n_lanes, n_slots):
         mass = norm = 0.0
         for g in range(n_groups):
-            mass += group_weights[g] / group_sizes[g] * counts[g * n_lanes + lane]
+            mass += share[g] * counts[g * n_lanes + lane]
         if mass <= 0.0:
             continue
         for g in range(n_groups):
             dot = 0.0
-            for h in range(n_groups):
-                both = dots[max(g, h), min(g, h), lane]
-                dot += group_weights[h] / group_sizes[h] * both
-            norm += group_weights[g] / group_sizes[g] * dot
+            for h in range(g + 1):
+                dot += share[h] * dots[g, h, lane]
+            for h in range(g + 1, n_groups):
+                dot += share[h] * dots[h, g, lane]
+            norm += share[g] * dot
             costs[g] -= 2.0 * dot / mass
         for g in range(n_groups):
             costs[g] += counts[g * n_lanes + lane] * norm / (mass * mass)
@@ -471,24 +473,32 @@ def cost_slopes(group_weights, slot, n_slots, group_sizes, counts, dots, slopes)
     n_groups, _, n_lanes = dots.shape
     slopes[:] = 0.0
     toward = np.empty(n_groups)  # z.S_g
+    share = group_weights / group_sizes
     for lane in range(slot, n_lanes, n_slots):
         mass = norm = 0.0
         for g in range(n_groups):
-            mass += group_weights[g] / group_sizes[g] * counts[g * n_lanes + lane]
+            mass += share[g] * counts[g * n_lanes + lane]
         if mass <= 0.0:
             continue
         for g in range(n_groups):
             toward[g] = 0.0
-            for h in range(n_groups):
-                both = dots[max(g, h), min(g, h), lane]
-                toward[g] += group_weights[h] / group_sizes[h] * both / mass
-            norm += group_weights[g] / group_sizes[g] * toward[g] / mass
+            for h in range(g + 1):
+                toward[g] += share[h] * dots[g, h, lane]
+            for h in range(g + 1, n_groups):
+                toward[g] += share[h] * dots[h, g, lane]
+            toward[g] /= mass
+            norm += share[g] * toward[g] / mass
         for g in range(n_groups):
-            for h in range(n_groups):
-                n_g, n_h = counts[g * n_lanes + lane], counts[h * n_lanes + lane]
-                product = dots[max(g, h), min(g, h), lane] + n_g * n_h * norm
+            n_g = counts[g * n_lanes + lane]
+            for h in range(g + 1):
+                n_h = counts[h * n_lanes + lane]
+                product = dots[g, h, lane] + n_g * n_h * norm
                 product -= n_g * toward[h] + n_h * toward[g]
-                slopes[g, h] -= 2.0 * product / (mass * group_sizes[g] * group_sizes[h])
+                slopes[g, h] -= 2.0 / mass * product
+    for g in range(n_groups):
+        for h in range(g + 1):
+            slopes[g, h] /= group_sizes[g] * group_sizes[h]
+            slopes[h, g] = slopes[g, h]
 
 
 @njit
