@@ -121,7 +121,7 @@ def test_a_search_ends_when_crossings_stop_to_help():
     problem = Problem.from_arrays(*people(200), max_distance=0.0)
     steps = []
 
-    search(FairRuns(problem, 300), 3, rng=np.random.RandomState(0), effort=0.1,
+    search(FairRuns(problem, 300), 3, rng=np.random.RandomState(0), effort=0.5,
            callback=steps.append)  # fmt: skip
 
     assert steps[0].n_runs > steps[-1].n_runs == steps[-1].n_done

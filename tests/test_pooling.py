@@ -22,7 +22,7 @@ from rawlsian._core.pooling import Pooling
 from rawlsian._core.problem import Problem
 from rawlsian._estimators import pooling_cv
 from rawlsian._search.crossing import random_centers
-from rawlsian._search.fair_lloyd import FairRuns
+from rawlsian._search.fair_lloyd import FairRuns, Solutions
 from rawlsian._search.leximin import leximin_centers
 from support.brute_force import least_pooled_cost, partitions
 from support.cases import POOLINGS, cases, make_case
@@ -358,7 +358,7 @@ def test_held_out_costs_are_those_of_centers_that_did_not_see_the_person(monkeyp
     problem = Problem.from_arrays(X, groups)
     seen = []
 
-    def path(part, starts, strengths):
+    def path(part, fair, plain, strengths):
         seen.append(part)
         return [part.X.mean(axis=0, keepdims=True)] * len(strengths)
 
@@ -368,16 +368,15 @@ def test_held_out_costs_are_those_of_centers_that_did_not_see_the_person(monkeyp
     monkeypatch.setattr(pooling_cv, "search_ends", lambda *given, **options: ends)
     choice = pooling_cv.choose_pooling(problem, 1, np.random.RandomState(0))
 
-    costs, rng = np.zeros(len(X)), np.random.RandomState(0)
-    for _ in range(pooling_cv.N_REPEATS):
-        folds = deal_problem(problem, pooling_cv.N_FOLDS, rng)
-        for fold in range(pooling_cv.N_FOLDS):
-            center = X[folds != fold].mean(axis=0)
-            out = folds == fold
-            costs[out] += ((X[out] - center) ** 2).sum(axis=1) / pooling_cv.N_REPEATS
+    costs = np.zeros(len(X))
+    folds = deal_problem(problem, pooling_cv.N_FOLDS, np.random.RandomState(0))
+    for fold in range(pooling_cv.N_FOLDS):
+        center = X[folds != fold].mean(axis=0)
+        out = folds == fold
+        costs[out] = ((X[out] - center) ** 2).sum(axis=1)
     expected = [costs[groups == name].mean() for name in np.unique(groups)]
     assert choice.group_costs[0] == pytest.approx(expected)
-    assert len(seen) == pooling_cv.N_REPEATS * pooling_cv.N_FOLDS
+    assert len(seen) == pooling_cv.N_FOLDS
 
 
 def test_the_choice_is_the_same_twice_and_on_any_number_of_threads(monkeypatch):
@@ -502,20 +501,24 @@ def test_bad_values_of_pooling_get_one_sentence(pooling):
             fit()
 
 
-def test_with_few_rows_no_fold_starts_from_solutions_that_saw_those_left_out(
-    monkeypatch,
+@pytest.mark.parametrize(("copies", "n_carried"), [(1, 6), (6, pooling_cv.N_CARRIED)])
+def test_with_few_rows_folds_start_from_all_solutions_else_from_the_best(
+    monkeypatch, copies, n_carried
 ):
     X, groups = noisy_groups()
-    searched, search_ends = [], pooling_cv.search_ends
+    X, groups = np.repeat(X, copies, axis=0), np.repeat(groups, copies)
+    centers = np.random.default_rng(0).normal(size=(6, 2, X.shape[1]))
+    fair = Solutions(np.zeros((6, 3)), np.zeros((6, 3)), centers, np.zeros(6, int))
+    carried = []
 
-    def search(runs, *given, **options):
-        searched.append(runs.problem.n_samples)
-        return search_ends(runs, *given, **options)
+    def path(part, fair, plain, strengths):
+        carried.append((len(fair), len(plain)))
+        return [part.X[:2]] * len(strengths)
 
-    monkeypatch.setattr(pooling_cv, "search_ends", search)
+    monkeypatch.setattr(pooling_cv, "_path", path)
     pooling_cv.choose_pooling(
-        Problem.from_arrays(X, groups), 2, np.random.RandomState(0)
-    )
+        Problem.from_arrays(X, groups), 2, np.random.RandomState(0),
+        pooling_cv.Ends(fair, centers),
+    )  # fmt: skip
 
-    assert len(searched) == pooling_cv.N_REPEATS * pooling_cv.N_FOLDS
-    assert max(searched) < len(X)
+    assert carried == pooling_cv.N_FOLDS * [(n_carried, n_carried)]

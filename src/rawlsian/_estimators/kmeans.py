@@ -23,6 +23,7 @@ from rawlsian._estimators.gap import (
     utilitarian_cost,
 )
 from rawlsian._estimators.pooling_cv import (
+    FINAL_EFFORT,
     Ends,
     can_choose,
     choose_strength,
@@ -64,7 +65,7 @@ class RawlsianKMeans(CentersEstimator):
         Number of random starts; ``None`` means 64 times the effort, and fewer with more
         than 10 clusters: 640 / k, at least 16. If X has at most 2,000 rows, and at most
         35 % of its entries are not zero, as in one-hot rows, runs are cheap, and the
-        effort is multiplied by 2.5 here and below.
+        effort is multiplied by 2 here and below.
     n_crossings : int or None, default=None
         Number of runs that start from centers of earlier ones. ``None`` means that the
         search ends when they no longer help: after 24 crossings per cluster, times the
@@ -76,8 +77,7 @@ class RawlsianKMeans(CentersEstimator):
         of few people has a cost that is mostly noise, and centers fitted to noise serve
         new people worse. 0 is no pooling; infinity is k-means. "cv" chooses the
         strength with which the worst-off group is expected to be served best among
-        people who are left out of the fit; that takes two to three times as long, and
-        up to nine times as long with at most 2,000 rows.
+        people who are left out of the fit; that takes about twice as long.
     max_distance : "auto" or float, default="auto"
         Utility is this less the mean squared distance; it changes nothing else.
     bound : "group", "proved" or None, default=None
@@ -280,17 +280,14 @@ class RawlsianKMeans(CentersEstimator):
     ) -> tuple[Solutions, bool]:
         """Search; return the solutions, best first, and is_interrupted."""
         progress = Progress.of(self)
-        n_init, seeds = self.n_init, None
+        n_init, seeds, effort = self.n_init, None, self.effort
         if ends is not None:
-            n_init, seeds = 0, ends.centers()
-        if ends is not None and self.pooling_ == 0:
-            best, is_interrupted = ends.fair, False
-        else:
-            best, is_interrupted = search(
-                runs, self.n_clusters, rng=rng, n_init=n_init,
-                n_crossings=self.n_crossings, effort=self.effort, seeds=seeds,
-                callback=progress.watch(self.callback),
-            )  # fmt: skip
+            n_init, seeds, effort = 0, ends.centers(), FINAL_EFFORT * effort
+        best, is_interrupted = search(
+            runs, self.n_clusters, rng=rng, n_init=n_init,
+            n_crossings=self.n_crossings, effort=effort, seeds=seeds,
+            callback=progress.watch(self.callback),
+        )  # fmt: skip
         progress.stage(f"search: largest cost {best.objectives[0]:.6g}")
         if runs.problem.n_groups > 2 and not is_interrupted:
             best = leximin_best(runs, best)

@@ -16,17 +16,18 @@ from rawlsian._search.crossing import whole_search
 from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns, Solutions
 
 # Folds; more of them, up to the second number, if too few rows are left to the others.
-# Up to FEW_ROWS, people are dealt anew N_REPEATS times: chance decides more there.
-N_FOLDS, MOST_FOLDS, N_REPEATS, FEW_ROWS = 5, 20, 2, 2_000
+N_FOLDS, MOST_FOLDS = 5, 20
 # A cost up to this, relative to the largest squared norm of a row, is rounding.
 ROUNDING = 1e-24
 
-# Effort of the search for k-means, relative to that for the worst-off group from whose
-# solutions it starts; number of solutions of each from which the runs of a fold start,
-# and the gain below which these end, relative to the cost.
-PLAIN_EFFORT, N_CARRIED, LEAST_GAIN = 0.5, 4, 1e-4
-# Runs of the search for the worst-off group in a fold of few rows.
-FOLD_INIT, FOLD_CROSSINGS = 32, 64
+# Effort of the searches for the ends, the worst-off group and k-means, and of the one
+# with the strength that is chosen, which starts from their solutions; relative to that
+# of a search without a choice.
+FAIR_EFFORT, PLAIN_EFFORT, FINAL_EFFORT = 0.3, 0.15, 0.6
+# Number of best solutions of each end from which the runs of a fold start, and the gain
+# below which these end, relative to the cost. Up to FEW_ROWS all solutions are carried:
+# which of them is best for all people depends on the ones left out.
+N_CARRIED, FEW_ROWS, LEAST_GAIN = 4, 2_000, 1e-4
 
 # Strengths tried between 0 and infinity: from the first number to the second times the
 # number of people, each the third times the one before.
@@ -52,9 +53,9 @@ class Ends(NamedTuple):
     fair: Solutions
     plain: NDArray[np.float64]
 
-    def centers(self, n_carried: int | None = None) -> NDArray[np.float64]:
-        """Return centers of both, the first of each."""
-        return np.concatenate([self.fair.centers[:n_carried], self.plain[:n_carried]])
+    def centers(self) -> NDArray[np.float64]:
+        """Return centers of both."""
+        return np.concatenate([self.fair.centers, self.plain])
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +111,7 @@ def search_ends(
     **options: Any,
 ) -> Ends:
     """Search the best centers of a problem without pooling, and those of k-means."""
-    fair = whole_search(runs, n_clusters, rng, effort=effort, **options)
+    fair = whole_search(runs, n_clusters, rng, effort=FAIR_EFFORT * effort, **options)
     plain = whole_search(
         runs.on(runs.problem.as_one_group()), n_clusters, rng,
         effort=PLAIN_EFFORT * effort, seeds=fair.centers,
@@ -126,10 +127,9 @@ def choose_pooling(
 ) -> PoolingChoice | None:
     """Compare strengths of pooling by the cost of people left out of the fit.
 
-    In each fold, Fair-Lloyd starts from the best solutions of both ends, 0 and
-    infinity, and between them from the centers found before. Up to FEW_ROWS, ends are
-    searched in each fold: solutions of all people would know those left out. With more
-    rows that hardly matters, and the ends are searched once.
+    Both ends, 0 and infinity, are searched once. In each fold, Fair-Lloyd starts from
+    their best solutions, up to FEW_ROWS from all of them, so that the people of the
+    fold decide which is best; between the ends it starts from the centers found before.
     None with one group, or nearly as many clusters as rows: there is nothing to choose.
     """
     if not can_choose(problem, n_clusters):
@@ -138,29 +138,21 @@ def choose_pooling(
     part = problem
     if problem.n_samples > MOST_ROWS:
         part = balanced_part(problem, MOST_ROWS, rng)
-    has_few_rows = part.n_samples <= FEW_ROWS
-    if ends is None and not has_few_rows:
+    if ends is None:
         problem = part
         ends = search_ends(FairRuns(part, MAX_ITER), n_clusters, rng)
+    n_carried = None if part.n_samples <= FEW_ROWS else N_CARRIED
+    fair, plain = (
+        each[:n_carried] + problem.shift for each in (ends.fair.centers, ends.plain)
+    )
     strengths, n_folds = _strengths(part), _n_folds(part, n_clusters)
-    n_repeats = N_REPEATS if has_few_rows else 1
     costs = np.zeros((len(strengths), part.n_samples))
-    for _ in range(n_repeats):
-        folds = deal_problem(part, n_folds, rng)
-        for fold in range(n_folds):
-            left_out = folds == fold
-            others = part_of(part, (folds >= 0) & ~left_out)
-            if has_few_rows or ends is None:
-                runs = FairRuns(others, MAX_ITER)
-                found = search_ends(
-                    runs, n_clusters, rng, n_init=FOLD_INIT, n_crossings=FOLD_CROSSINGS
-                )
-                starts = found.centers(N_CARRIED) + others.shift
-            else:
-                starts = ends.centers(N_CARRIED) + problem.shift
-            for j, centers in enumerate(_path(others, starts, strengths)):
-                costs[j, left_out] += nearest(part.X[left_out], centers)[1]
-    costs /= n_repeats
+    folds = deal_problem(part, n_folds, rng)
+    for fold in range(n_folds):
+        left_out = folds == fold
+        others = part_of(part, (folds >= 0) & ~left_out)
+        for j, centers in enumerate(_path(others, fair, plain, strengths)):
+            costs[j, left_out] = nearest(part.X[left_out], centers)[1]
     costs[costs <= ROUNDING * part.norms.max()] = 0.0
     means, deviations = _by_group(part, costs)
     expected = _expected_largest(part, means, deviations)
@@ -195,23 +187,26 @@ def _n_folds(problem: Problem, n_clusters: int) -> int:
 
 
 def _path(
-    part: Problem, starts: NDArray[np.float64], strengths: NDArray[np.float64]
+    part: Problem,
+    fair_starts: NDArray[np.float64],
+    plain_starts: NDArray[np.float64],
+    strengths: NDArray[np.float64],
 ) -> list[NDArray[np.float64]]:
     """Return the best centers found with each strength, from 0 to infinity."""
     runs = FairRuns(part, MAX_ITER)
 
-    def best(problem: Problem, init: NDArray[np.float64]) -> NDArray[np.float64]:
+    def best(problem: Problem, *starts: NDArray[np.float64]) -> NDArray[np.float64]:
+        init = np.concatenate(starts) - part.shift
         ends = runs.on(problem).run(init, least_gain=LEAST_GAIN)
-        centers: NDArray[np.float64] = ends.centers[np.argmin(ends.objectives)]
-        return centers
+        centers: NDArray[np.float64] = ends.centers[[np.argmin(ends.objectives)]]
+        return centers + part.shift
 
-    fair = best(part, starts - part.shift)
-    plain = best(part.as_one_group(), starts - part.shift)
+    fair = best(part, fair_starts, plain_starts[:1])
+    plain = best(part.as_one_group(), plain_starts, fair_starts[:1])
     found = [fair]
     for strength in strengths[1:-1]:
-        init = np.array([found[-1], fair, plain])
-        found.append(best(part.pooled(strength), init))
-    return [centers + part.shift for centers in [*found, plain]]
+        found.append(best(part.pooled(strength), found[-1], fair, plain))
+    return [centers[0] for centers in [*found, plain]]
 
 
 def _by_group(

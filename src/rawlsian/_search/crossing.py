@@ -20,7 +20,7 @@ from rawlsian._support.interruption import call_whole, keeps_partial
 # Crossings per batch; probability that one center moves to a random example; a crossed
 # run ends if after PATIENCE iterations its largest mean cost is above GIVE_UP_ABOVE
 # times the largest mean cost of the worst solution kept.
-CROSSINGS_A_BATCH = 16
+CROSSINGS_A_BATCH = 32
 SHARE_MUTATED = 0.5
 PATIENCE = 2
 GIVE_UP_ABOVE = 1.02
@@ -37,7 +37,7 @@ FEW_CLUSTERS, LEAST_SHARE = 10, 0.25
 # A run on dense rows ends when an iteration lowers its largest cost by less than this,
 # relative to it; the best runs converge in the end. Runs on sparse rows are cheap: they
 # all converge, and up to FEW_ROWS the effort is multiplied.
-LEAST_GAIN, SPARSE_EFFORT, FEW_ROWS = 3e-4, 2.5, 2_000
+LEAST_GAIN, SPARSE_EFFORT, FEW_ROWS = 3e-4, 2.0, 2_000
 
 # Solutions kept at most; solutions with costs that differ by less, relative to them,
 # are the same but for an iteration; number of solutions to run until they converge.
