@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from threadpoolctl import threadpool_info
 from rawlsian import RawlsianKMeans
 from rawlsian._core.problem import Problem
 from rawlsian._engines import memory
+from rawlsian._search import crossing
 from rawlsian._search.crossing import random_centers, search
 from rawlsian._search.fair_lloyd import FairRuns
 from support.cases import NICE, cases
@@ -132,6 +134,43 @@ def test_a_wrong_effort_gets_one_sentence(effort):
     X, groups = people(20)
     with pytest.raises(ValueError, match="effort must be a number above 0, got"):
         RawlsianKMeans(2, effort=effort).fit(X, sensitive_features=groups)
+
+
+@pytest.mark.parametrize("pooling", [0, "cv"])
+def test_a_search_ends_when_its_time_is_up(monkeypatch, pooling):
+    X, groups = people(200)
+    clock = count()
+    monkeypatch.setattr(crossing, "monotonic", lambda: next(clock))
+    fits, steps = [], ([], [])
+    for seconds, seen in zip((None, 1), steps, strict=True):
+        fair = RawlsianKMeans(3, pooling=pooling, max_time=seconds, random_state=0,
+                              callback=seen.append)  # fmt: skip
+        fits.append(fair.fit(X, sensitive_features=groups))
+
+    assert [fit.stop_reason_ for fit in fits] == ["completed", "max_time"]
+    assert len(steps[1]) < len(steps[0])
+    assert len(fits[1].labels_) == 200
+
+
+def test_time_that_is_enough_changes_nothing():
+    X, groups = people(200)
+
+    whole, timed = (
+        RawlsianKMeans(3, max_time=seconds, random_state=0).fit(
+            X, sensitive_features=groups
+        )
+        for seconds in (None, 1e6)
+    )
+
+    assert timed.stop_reason_ == "completed"
+    assert (timed.cluster_centers_ == whole.cluster_centers_).all()
+
+
+@pytest.mark.parametrize("max_time", [0, -1, "long", np.nan, True])
+def test_a_wrong_time_gets_one_sentence(max_time):
+    X, groups = people(20)
+    with pytest.raises(ValueError, match="max_time must be a number of seconds above"):
+        RawlsianKMeans(2, max_time=max_time).fit(X, sensitive_features=groups)
 
 
 def test_fits_on_many_python_threads_leave_the_threads_of_blas_as_they_were():

@@ -31,7 +31,7 @@ from rawlsian._estimators.pooling_cv import (
 )
 from rawlsian._estimators.progress import Progress
 from rawlsian._outofcore.problem import MAX_PASSES
-from rawlsian._search.crossing import Callback, search
+from rawlsian._search.crossing import Callback, TimeLimit, search
 from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns, Solutions
 from rawlsian._search.leximin import leximin_best
 
@@ -85,6 +85,10 @@ class RawlsianKMeans(CentersEstimator):
         ``proved_bound``. Either takes longer than the search itself.
     max_iter : int, default=300
         Limit on the iterations of a run.
+    max_time : float or None, default=None
+        Limit on the seconds of the search. It ends after the batch of runs in which the
+        time is up; choosing the pooling and finishing on all rows come on top. How far
+        a search gets in a time depends on the machine, and so does its result.
     max_passes : int, default=30
         Limit on the number of passes over out-of-core data.
     random_state : int, RandomState, Generator or None, default=None
@@ -133,9 +137,9 @@ class RawlsianKMeans(CentersEstimator):
         Sum of squared distances to the centers of the examples' clusters.
     n_iter_ : int
         Number of iterations of the best run with free centers.
-    stop_reason_ : {"completed", "max_passes", "interrupted"}
-        Why the search ended: it was complete; out of core, it reached ``max_passes``;
-        or the user pressed Ctrl-C.
+    stop_reason_ : {"completed", "max_time", "max_passes", "interrupted"}
+        Why the search ended: it was complete; it reached ``max_time`` or, out of core,
+        ``max_passes``; or the user pressed Ctrl-C.
     n_passes_ : int
         Out of core only: number of passes over all rows.
     n_features_in_ : int
@@ -209,6 +213,7 @@ class RawlsianKMeans(CentersEstimator):
         max_distance: MaxDistance = "auto",
         bound: WhichBound = None,
         max_iter: int = MAX_ITER,
+        max_time: float | None = None,
         max_passes: int = MAX_PASSES,
         random_state: Seed = None,
         callback: Callback | None = None,
@@ -223,6 +228,7 @@ class RawlsianKMeans(CentersEstimator):
         self.max_distance = max_distance
         self.bound = bound
         self.max_iter = max_iter
+        self.max_time = max_time
         self.max_passes = max_passes
         self.random_state = random_state
         self.callback = callback
@@ -246,18 +252,25 @@ class RawlsianKMeans(CentersEstimator):
     def _search(self, engine: Engine, rng: np.random.RandomState) -> Clusters:
         searched = engine.to_search(self.n_clusters, rng, self.effort)
         forget_gap(self)
-        ends = self._pool(engine, searched, rng)
+        time_limit = TimeLimit.after(self.max_time)
+        ends = self._pool(engine, searched, rng, time_limit)
         runs = FairRuns(searched.pooled(self.pooling_), self.max_iter)
-        best, is_interrupted = self._solutions(runs, ends, rng)
+        best, is_interrupted = self._solutions(runs, ends, rng, time_limit)
         finish = engine.finish_free if self.centers == "free" else engine.finish_means
         found = finish(runs, best, is_interrupted)
+        if found.stop_reason == "completed" and time_limit.ended_a_search:
+            found = found._replace(stop_reason="max_time")
         if self.bound is not None and found.stop_reason != "interrupted":
             with optional_bound():
                 self._set_gap(engine, found, best.group_weights[0], rng)
         return found
 
     def _pool(
-        self, engine: Engine, searched: Problem, rng: np.random.RandomState
+        self,
+        engine: Engine,
+        searched: Problem,
+        rng: np.random.RandomState,
+        time_limit: TimeLimit,
     ) -> Ends | None:
         """Set `pooling_`; if it is chosen, return the ends that were searched."""
         ends = None
@@ -267,7 +280,8 @@ class RawlsianKMeans(CentersEstimator):
             if can_choose(searched, self.n_clusters):
                 ends = search_ends(
                     FairRuns(searched, self.max_iter), self.n_clusters, rng,
-                    self.effort, n_init=self.n_init, n_crossings=self.n_crossings,
+                    self.effort, time_limit, n_init=self.n_init,
+                    n_crossings=self.n_crossings,
                     callback=Progress.of(self).watch(self.callback),
                 )  # fmt: skip
             self.pooling_ = choose_strength(self, searched, self.n_clusters, rng, ends)
@@ -276,7 +290,11 @@ class RawlsianKMeans(CentersEstimator):
         return ends
 
     def _solutions(
-        self, runs: FairRuns, ends: Ends | None, rng: np.random.RandomState
+        self,
+        runs: FairRuns,
+        ends: Ends | None,
+        rng: np.random.RandomState,
+        time_limit: TimeLimit,
     ) -> tuple[Solutions, bool]:
         """Search; return the solutions, best first, and is_interrupted."""
         progress = Progress.of(self)
@@ -286,7 +304,7 @@ class RawlsianKMeans(CentersEstimator):
         best, is_interrupted = search(
             runs, self.n_clusters, rng=rng, n_init=n_init,
             n_crossings=self.n_crossings, effort=effort, seeds=seeds,
-            callback=progress.watch(self.callback),
+            time_limit=time_limit, callback=progress.watch(self.callback),
         )  # fmt: skip
         progress.stage(f"search: largest cost {best.objectives[0]:.6g}")
         if runs.problem.n_groups > 2 and not is_interrupted:
@@ -312,6 +330,7 @@ class RawlsianKMeans(CentersEstimator):
         if self.n_crossings is not None:
             check_count(self.n_crossings, "n_crossings", least=0)
         check_effort(self.effort)
+        check_max_time(self.max_time)
         if self.centers not in ("free", "mean"):
             raise ValueError(f"centers must be 'free' or 'mean', got {self.centers!r}.")
         check_count(self.max_passes, "max_passes", least=LEAST_PASSES)
@@ -325,4 +344,15 @@ def check_effort(effort: object) -> None:
         raise ValueError(
             f"effort must be a number above 0, got {effort!r}; 1 is the default, and a "
             "search with 4 is four times as long."
+        )
+
+
+def check_max_time(max_time: object) -> None:
+    """Raise ValueError unless max_time is None or a number above 0."""
+    if max_time is None:
+        return
+    is_number = isinstance(max_time, Real) and not isinstance(max_time, bool)
+    if not is_number or not float(max_time) > 0:  # type: ignore[arg-type]
+        raise ValueError(
+            f"max_time must be a number of seconds above 0 or None, got {max_time!r}."
         )

@@ -12,7 +12,7 @@ from rawlsian._core.folds import deal_problem, part_of
 from rawlsian._core.nearest import nearest
 from rawlsian._core.problem import Problem
 from rawlsian._outofcore.sample import balanced_part
-from rawlsian._search.crossing import whole_search
+from rawlsian._search.crossing import TimeLimit, whole_search
 from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns, Solutions
 
 # Folds; more of them, up to the second number, if too few rows are left to the others.
@@ -108,13 +108,14 @@ def search_ends(
     n_clusters: int,
     rng: np.random.RandomState,
     effort: float = 1.0,
+    time_limit: TimeLimit | None = None,
     **options: Any,
 ) -> Ends:
     """Search the best centers of a problem without pooling, and those of k-means."""
     fair = whole_search(runs, n_clusters, rng, effort=FAIR_EFFORT * effort, **options)
     plain = whole_search(
         runs.on(runs.problem.as_one_group()), n_clusters, rng,
-        effort=PLAIN_EFFORT * effort, seeds=fair.centers,
+        effort=PLAIN_EFFORT * effort, time_limit=time_limit, seeds=fair.centers,
     )  # fmt: skip
     return Ends(fair, plain.centers)
 

@@ -7,6 +7,8 @@ HG-means does for k-means (Gribel and Vidal, 2019).
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -47,7 +49,7 @@ MOST_KEPT, ALIKE, N_CONVERGED = 48, 1e-6, 8
 Callback: TypeAlias = Callable[[Any], object]
 
 # Why a search ended; "max_passes" occurs out of core only.
-SearchEnd = Literal["completed", "max_passes", "interrupted"]
+SearchEnd = Literal["completed", "max_time", "max_passes", "interrupted"]
 
 
 def population_size(n_clusters: int) -> int:
@@ -73,6 +75,28 @@ def patience_for(n_clusters: int, effort: float = 1.0) -> int:
 
 def _share(n_clusters: int) -> float:
     return max(min(FEW_CLUSTERS / n_clusters, 1.0), LEAST_SHARE)
+
+
+@dataclass
+class TimeLimit:
+    """End of the time for one or more searches.
+
+    ``ended_a_search`` is True once a search has stopped for it.
+    """
+
+    end: float
+    ended_a_search: bool = False
+
+    @classmethod
+    def after(cls, seconds: float | None) -> TimeLimit:
+        """Return the limit so many seconds from now; None means never."""
+        return cls(np.inf if seconds is None else monotonic() + seconds)
+
+    def is_over(self) -> bool:
+        """Return True if the time is up, for a search that stops then."""
+        is_over = monotonic() >= self.end
+        self.ended_a_search |= is_over
+        return is_over
 
 
 class SearchStep(NamedTuple):
@@ -147,6 +171,7 @@ def search(
     n_crossings: int | None = None,
     effort: float = 1.0,
     seeds: NDArray[np.float64] | None = None,
+    time_limit: TimeLimit | None = None,
     callback: Callable[[SearchStep], object] | None = None,
 ) -> tuple[Solutions, bool]:
     """Return the best solutions found, best first, and is_interrupted.
@@ -154,9 +179,11 @@ def search(
     Independent runs come first, from ``seeds`` (centers, shifted) and from random rows.
     Then the best solutions are crossed with each other, and their offspring in turn:
     ``n_crossings`` times, or until they no longer help. Runs end early and the
-    best then converge; without crossings all do. After the first batch Ctrl-C ends the
-    search with the solutions found so far, if the user's call keeps partial results.
+    best then converge; without crossings all do. The search also ends after the batch
+    in which the time is up. After the first batch Ctrl-C ends the search with the
+    solutions found so far, if the user's call keeps partial results.
     """
+    time_limit = time_limit or TimeLimit.after(None)
     least_gain = LEAST_GAIN / effort
     if not runs.is_dense:
         least_gain = 0.0
@@ -179,7 +206,7 @@ def search(
     n_done = min(STARTS_A_BATCH, starts.n_runs)
     try:
         while True:
-            is_done = n_done == n_runs or n_stale >= patience
+            is_done = n_done == n_runs or n_stale >= patience or time_limit.is_over()
             if is_done:
                 n_runs = n_done
                 if least_gain > 0:
