@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from rawlsian._core.problem import Problem
 from rawlsian._outofcore.sample import balanced_part
 from rawlsian._search.crossing import TimeLimit, whole_search
 from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns, Solutions
+from rawlsian._support.threads import n_threads, run_in_chunks
 
 # Folds; more of them, up to the second number, if too few rows are left to the others.
 N_FOLDS, MOST_FOLDS = 5, 20
@@ -40,7 +42,7 @@ N_DRAWS = 400
 
 # With more rows, a part is cross-validated: all rows of small groups, and equally many
 # of the others.
-MOST_ROWS = 5_000
+MOST_ROWS = 4_000
 
 
 class Ends(NamedTuple):
@@ -149,15 +151,33 @@ def choose_pooling(
     strengths, n_folds = _strengths(part), _n_folds(part, n_clusters)
     costs = np.zeros((len(strengths), part.n_samples))
     folds = deal_problem(part, n_folds, rng)
-    for fold in range(n_folds):
+
+    def measure(fold: int) -> None:
         left_out = folds == fold
         others = part_of(part, (folds >= 0) & ~left_out)
         for j, centers in enumerate(_path(others, fair, plain, strengths)):
             costs[j, left_out] = nearest(part.X[left_out], centers)[1]
+
+    in_folds(measure, n_folds, n_threads() if part.n_samples <= FEW_ROWS else 1)
     costs[costs <= ROUNDING * part.norms.max()] = 0.0
     means, deviations = _by_group(part, costs)
     expected = _expected_largest(part, means, deviations)
     return PoolingChoice(strengths, means, expected)
+
+
+def in_folds(measure: Callable[[int], None], n_folds: int, n_together: int) -> None:
+    """Call measure(fold) for all folds, so many together on threads.
+
+    Ctrl-C is noticed between them. Folds of many rows use all threads each.
+    """
+    for start in range(0, n_folds, n_together):
+        folds = range(start, min(start + n_together, n_folds))
+
+        def measure_some(first: int, last: int, folds: range = folds) -> None:
+            for fold in folds[first:last]:
+                measure(fold)
+
+        run_in_chunks(measure_some, len(folds), smallest_chunk=1)
 
 
 def can_choose(problem: Problem, n_clusters: int) -> bool:

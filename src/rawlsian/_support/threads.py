@@ -37,10 +37,11 @@ def run_in_chunks(
     """Call ``function(start, stop)`` on chunks that cover ``range(n)``, in order.
 
     Work for fewer than two chunks runs in the calling thread, because a thread would
-    cost more than it saves.
+    cost more than it saves. So does work within such a function, as the cores have
+    enough to do.
     """
     n_chunks = min(n_threads(), n // smallest_chunk)
-    if n_chunks < 2:
+    if n_chunks < 2 or getattr(_thread, "is_ours", False):
         return [function(0, n)]
     edges = [n * chunk // n_chunks for chunk in range(n_chunks + 1)]
     with ctrl_c_later():
@@ -48,8 +49,15 @@ def run_in_chunks(
 
 
 def _on_threads(function: Callable[[int, int], T], edges: list[int]) -> list[T]:
-    with ThreadPoolExecutor(len(edges) - 1) as pool:
+    with ThreadPoolExecutor(len(edges) - 1, initializer=_mark_thread) as pool:
         return list(pool.map(function, edges[:-1], edges[1:]))
+
+
+_thread = threading.local()
+
+
+def _mark_thread() -> None:
+    _thread.is_ours = True
 
 
 @contextmanager
