@@ -82,6 +82,21 @@ def unseeded_is_seeded(monkeypatch):
     np.random.seed(0)  # noqa: NPY002  (scikit-learn's own generator)
 
 
+@pytest.fixture(scope="module")
+def short_search():
+    """Search a sixth as long, for modules whose tests are not about the best clusters.
+
+    How good the clusters of a whole search are is for the tests of the search, and for
+    the pages: their commands and examples run as they stand.
+    """
+    from rawlsian._search import crossing
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(crossing, "N_INIT", crossing.N_INIT // 6)
+        patch.setattr(crossing, "STALE_A_CLUSTER", crossing.STALE_A_CLUSTER // 6)
+        yield
+
+
 @pytest.fixture(scope="session")
 def golden():
     from support.golden import Golden

@@ -16,6 +16,8 @@ from rawlsian._tables.errors import TableError, WrongUseError
 from rawlsian._tables.serving import checked_served_by
 from support.commands import rawlsian
 
+pytestmark = pytest.mark.usefixtures("short_search")
+
 LABELED = {"sensitive": "sex", "labels": "segment"}
 
 

@@ -11,6 +11,8 @@ from rawlsian._tables.centers import centers_table, read_centers, save_centers
 from rawlsian._tables.errors import TableError
 from rawlsian.preprocessing.features import HOT, MISSING, Feature
 
+pytestmark = pytest.mark.usefixtures("short_search")
+
 NUMBER = Feature("age", None, 20.0, 40.0)
 FILLED = Feature("pay", None, -5.0, 10.0, 1.0)
 CONSTANT = Feature("year", None, 2020.0, 0.0)

@@ -21,6 +21,8 @@ from rawlsian._tables.choosing_k import (
     try_range,
 )
 
+pytestmark = pytest.mark.usefixtures("short_search")
+
 
 def silent(stage, n_done, n_all):
     pass

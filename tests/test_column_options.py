@@ -22,6 +22,8 @@ from rawlsian.report.write import page_contents
 from support.commands import rawlsian
 from support.workbooks import workbook
 
+pytestmark = pytest.mark.usefixtures("short_search")
+
 QUICK = {"pooling": 0, "new_people": False}
 LEVELS = ["low", "mid", "high"]
 

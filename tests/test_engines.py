@@ -33,6 +33,8 @@ from rawlsian.metrics.audit import audit_of
 from rawlsian.operators.traversal import traverse_of
 from support.people import FEW, people
 
+pytestmark = pytest.mark.usefixtures("short_search")
+
 KINDS = [np.asarray, open_blocks]
 
 

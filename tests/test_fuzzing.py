@@ -19,6 +19,8 @@ from rawlsian._tables.columns import is_numbered
 from support.commands import rawlsian
 from support.fuzzing import AUDIT, Fuzzer
 
+pytestmark = pytest.mark.usefixtures("short_search")
+
 N_INPUTS = 500
 
 

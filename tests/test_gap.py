@@ -15,6 +15,8 @@ from rawlsian import (
 )
 from support.cases import make_case
 
+pytestmark = pytest.mark.usefixtures("short_search")
+
 
 def fit(estimator, case):
     return estimator.fit(case.X, sensitive_features=case.groups)

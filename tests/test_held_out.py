@@ -25,6 +25,8 @@ from rawlsian import (
 )
 from rawlsian._core.folds import deal
 
+pytestmark = pytest.mark.usefixtures("short_search")
+
 FIGURES = ("in_sample", "kmeans_in_sample", "held_out", "kmeans_held_out", "intervals")
 
 

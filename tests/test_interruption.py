@@ -40,6 +40,8 @@ from support.interruptions import (
 from support.people import FEW, people
 from support.study import SMALLEST, small_samples
 
+pytestmark = pytest.mark.usefixtures("short_search")
+
 # scripts/interruptions tries 400 moments of each call, and the study's.
 N_MOMENTS = 2
 

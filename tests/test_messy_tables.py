@@ -13,6 +13,8 @@ from rawlsian._tables.memory import MemoryTable
 from rawlsian._tables.request import TableRequest
 from support.messy import CORPUS
 
+pytestmark = pytest.mark.usefixtures("short_search")
+
 READABLE = [each for each in CORPUS if not each.fails]
 
 

@@ -45,6 +45,8 @@ from support.pages import (
     make_way,
 )
 
+pytestmark = pytest.mark.usefixtures("short_search")
+
 HOSTILE = "<script>window.hacked = 1</script>"
 
 

@@ -28,6 +28,8 @@ from rawlsian.cli.common import Screen
 from support.clusters import forked_workers
 from support.commands import rawlsian
 
+pytestmark = pytest.mark.usefixtures("short_search")
+
 ASK = ("--sensitive", "sex", "--clusters", 3)
 FREE = ("--method", "kmeans-free")
 ASSIGNED = ("--served-by", "members")  # needed by methods that reassign

@@ -30,6 +30,8 @@ from rawlsian._tables.fit_page import fit_page
 from rawlsian._tables.fitting import MemoryFit
 from support.commands import rawlsian
 
+pytestmark = pytest.mark.usefixtures("short_search")
+
 FIT = {
     "pooling": 0,
     "min_group": 10,

@@ -16,6 +16,8 @@ from rawlsian._support.files import OutputError
 from rawlsian._tables import backends
 from rawlsian._tables.errors import TableError, WorkersError, WrongUseError
 
+pytestmark = pytest.mark.usefixtures("short_search")
+
 FIT = {"pooling": 0, "new_people": False, "sensitive": "sex", "clusters": 3}
 MEMBERS = {"method": "rawls", "served_by": "members"}
 

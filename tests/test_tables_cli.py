@@ -29,6 +29,8 @@ from rawlsian.cli import app
 from rawlsian.metrics import audit as audit_arrays
 from support.commands import rawlsian
 
+pytestmark = pytest.mark.usefixtures("short_search")
+
 PEOPLE = str(Path(__file__).parent.parent / "docs" / "people.csv")
 
 
