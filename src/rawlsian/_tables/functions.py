@@ -208,7 +208,7 @@ def fit_table(
     ... })
     >>> fit = fit_table(people, "sex", clusters=2)
     >>> fit.labels
-    array([1, 1, 0, 1, 0, 1, 0, 0], dtype=int32)
+    array([0, 0, 1, 0, 1, 0, 1, 1], dtype=int32)
     >>> fit.to_dict()["least_advantaged"]
     {'before': 'f', 'after': 'f'}
     """
