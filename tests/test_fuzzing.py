@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import tracemalloc
 import zipfile
 
 import pyarrow as pa
@@ -16,6 +17,8 @@ import pytest
 from rawlsian._tables import unpack
 from rawlsian._tables.column import from_arrow
 from rawlsian._tables.columns import is_numbered
+from rawlsian._tables.errors import TableError
+from rawlsian._tables.read import read_table
 from support.commands import rawlsian
 from support.fuzzing import AUDIT, Fuzzer
 
@@ -143,3 +146,26 @@ def test_damaged_archives_and_names_are_refused_in_one_sentence(fuzzer, number):
     given = fuzzer.make(3, number)  # a zip of version 22.4; Parquet, a name not UTF-8
 
     assert fuzzer.run(given)[1] is None
+
+
+def test_text_of_parquet_that_is_not_utf_8_is_refused_in_one_sentence(tmp_path):
+    path = tmp_path / "table.parquet"
+    broken = pa.array([b"a", b"\x9b"]).view(pa.string())
+    pq.write_table(pa.table({"job": broken}), path)
+
+    assert "is not a whole Parquet file" in sentence(audit(path))
+
+
+def test_archives_that_cannot_be_read_leave_no_memory_behind(tmp_path):
+    path = tmp_path / "table.csv.zst"
+    path.write_bytes(pa.compress(b"a,b\n1,2\n" * 99, "zstd", asbytes=True)[:-9])
+    tracemalloc.start()
+    try:
+        for _ in range(9):
+            with pytest.raises(TableError, match="cannot be decompressed"):
+                read_table(str(path))
+        n_bytes, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert n_bytes < 3 * unpack.CHUNK

@@ -103,6 +103,7 @@ def _read_parquet(stream: IO[bytes], source: str, missing: frozenset[str]) -> Ta
     try:
         unpack.check_parquet(stream, _named(source))
         table = pyarrow.parquet.read_table(stream)
+        table.validate(full=True)  # text may not be UTF-8
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = str(error).splitlines()[0]
         raise TableError(
@@ -177,7 +178,7 @@ def _decompressed(stream: IO[bytes], head: bytes, source: str) -> bytes:
         b"\x1f\x8b": gzip.open,
         b"BZh": bz2.open,
         b"\xfd7zXZ\x00": lzma.open,
-        b"\x28\xb5\x2f\xfd": lambda raw: pa.CompressedInputStream(raw, "zstd"),
+        b"\x28\xb5\x2f\xfd": _zstd,
         b"PK\x03\x04": lambda raw: _unzipped(raw, source),
     }
     opener = next((o for magic, o in openers.items() if head.startswith(magic)), None)
@@ -191,6 +192,11 @@ def _decompressed(stream: IO[bytes], head: bytes, source: str) -> bytes:
         raise TableError(
             f"{_named(source)} cannot be decompressed ({error}); is it whole?"
         ) from error
+
+
+def _zstd(stream: IO[bytes]) -> IO[bytes]:
+    """Open a zstd file; pyarrow's read keeps its memory for ever if it fails."""
+    return io.BufferedReader(pa.CompressedInputStream(stream, "zstd"))
 
 
 def _unzipped(stream: IO[bytes], source: str) -> IO[bytes]:
