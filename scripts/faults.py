@@ -5,10 +5,12 @@
     scripts/faults 6 2 7       # with another seed than 0
 
 Each fit writes labels, centers, a model and a page where those of an earlier fit are.
-After each fault every file is the earlier one or the new one, byte by byte, and after
-the next undisturbed run nothing unfinished is left. Prints a table; fails if anything
-was lost. The disk that is full and the folder that is read-only are mounts, which need
-root and Linux.
+Every other kill comes at a random moment of the run, the others while a file is being
+written. After each fault every file is the earlier one or the new one, byte by byte,
+and after the next undisturbed run nothing unfinished is left. Tables and samples are
+small, so that a kill costs seconds. Prints a table; fails if anything was lost. The
+disk that is full and the folder that is read-only are mounts, which need root and
+Linux.
 """
 
 from __future__ import annotations
@@ -22,17 +24,26 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-TABLE = str(Path(__file__).parents[1] / "docs" / "cases" / "patients.csv")
-FIT = ["fit", TABLE, "--sensitive", "sex", "--clusters", "2", "--pooling", "0",
-       "--no-new-people", "--force"]  # fmt: skip
-STUDY = ["study", "--runs", "1", "--samples", "1", "--clusters", "2"]
+PATIENTS = Path(__file__).parents[1] / "docs" / "cases" / "patients.csv"
+N_PEOPLE = 60
+FIT = ["-m", "rawlsian", "fit", "../people.csv", "--sensitive", "sex", "--clusters",
+       "2", "--pooling", "0", "--no-new-people", "--force"]  # fmt: skip
+STUDY = ["-c", """
+from rawlsian.__main__ import main
+from support.study import small_samples
+with small_samples():
+    main()
+""", "study", "--runs", "1", "--samples", "1", "--clusters", "2"]  # fmt: skip
 FILES = ("labels.csv", "labels.centers.csv", "model.json", "page.html")
 ENDINGS = {".png": b"IEND\xaeB`\x82", ".svg": b"</svg>", ".html": b"</html>"}
+# The study writes its report and results after each of six stages, and figures.
+FILES_OF_STUDY = 12
 SECONDS = 1800
 
 Contents = dict[str, bytes]
@@ -41,9 +52,7 @@ Contents = dict[str, bytes]
 def start(*arguments: str, **options: Any) -> subprocess.Popen[str]:
     """Start a command."""
     given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(
-        [sys.executable, "-m", "rawlsian", *arguments], **{**given, **options}
-    )
+    return subprocess.Popen([sys.executable, *arguments], **{**given, **options})
 
 
 def fit(folder: Path, seed: int = 0, **options: Any) -> subprocess.Popen[str]:
@@ -78,6 +87,8 @@ class Faults:
 
     def __init__(self, place: Path, seed: int) -> None:
         self.place, self.rng = place, np.random.default_rng(seed)
+        rows = PATIENTS.read_text().splitlines(keepends=True)[: N_PEOPLE + 1]
+        (place / "people.csv").write_text("".join(rows))
         self.new, self.old = (
             self._undisturbed(self._folder(name), seed)
             for seed, name in enumerate(("new", "old"))
@@ -122,41 +133,57 @@ class Faults:
         return float(self.rng.uniform(first, 1.05) * seconds)
 
     def kills_of_fit(self, n_kills: int) -> tuple[str, list[str]]:
-        """Kill fits at random moments."""
+        """Kill fits at random moments and while they write."""
         folder, lost = self._with_earlier(self._folder("killed")), list[str]()
-        for _ in self._kills(n_kills, lambda: fit(folder), self.seconds):
+        unfinished = set[str]()
+        begin = partial(fit, folder)
+        for _ in self._kills(n_kills, begin, self.seconds, folder, len(FILES)):
             lost += self._lost(folder)
+            unfinished |= {*left_behind(folder)}
             self._with_earlier(folder)
-        return str(n_kills), lost + self._next_run(folder)
+        tried = f"{n_kills} ({len(unfinished)} while writing)"
+        return tried, lost + self._next_run(folder)
 
     def _kills(
-        self, n_kills: int, begin: Callable[[], subprocess.Popen[str]], seconds: float
+        self,
+        n_kills: int,
+        begin: Callable[[], subprocess.Popen[str]],
+        seconds: float,
+        folder: Path,
+        n_written: int,
     ) -> Iterator[None]:
         """Begin a run and kill it, until so many were killed before their end."""
         while n_kills:
             began = time.perf_counter()
-            if _kill_at(begin(), self._moment(seconds)):
+            if n_kills % 2:
+                is_killed = _kill_at(begin(), self._moment(seconds))
+            else:
+                n_files = int(self.rng.integers(1, n_written + 1))
+                is_killed = _kill_while_writing(begin(), folder, n_files)
+            if is_killed:
                 n_kills -= 1
             else:  # the machine is faster now
                 seconds = time.perf_counter() - began
             yield
 
     def kills_of_study(self, n_kills: int) -> tuple[str, list[str]]:
-        """Kill studies at random moments."""
-        folder, lost = self._folder("study"), list[str]()
+        """Kill studies at random moments and while they write."""
+        folder, lost, unfinished = self._folder("study"), list[str](), set[str]()
         command = [*STUDY, "--out", str(folder)]
         began = time.perf_counter()
         code, errors = end(start(*command))
         assert code == 0, errors
         seconds = time.perf_counter() - began
-        for _ in self._kills(n_kills, lambda: start(*command), seconds):
+        begin = partial(start, *command)
+        for _ in self._kills(n_kills, begin, seconds, folder, FILES_OF_STUDY):
             lost += _half_written(folder)
+            unfinished |= {*left_behind(folder)}
         code, _ = end(start(*command))
         lost += [f"{name} is left behind" for name in left_behind(folder)]
         finished = json.loads((folder / "results.json").read_text())["stages_finished"]
         if code != 0 or len(finished) != 6:
             lost.append("the next run does not finish")
-        return str(n_kills), lost
+        return f"{n_kills} ({len(unfinished)} while writing)", lost
 
     def signals(self) -> tuple[str, list[str]]:
         """Send SIGINT and SIGTERM at random moments."""
@@ -278,6 +305,22 @@ def _kill_at(process: subprocess.Popen[str], seconds: float) -> bool:
         return True
 
 
+def _kill_while_writing(
+    process: subprocess.Popen[str], folder: Path, n_files: int
+) -> bool:
+    """Kill a process that writes its n-th file; return False if it ended before."""
+    earlier, seen = set(left_behind(folder)), set[str]()
+    while process.poll() is None:
+        seen |= {*left_behind(folder)} - earlier
+        if len(seen) >= n_files:
+            process.kill()
+            process.communicate()
+            return True
+        time.sleep(1e-4)
+    process.communicate()
+    return False
+
+
 def _half_written(folder: Path) -> Iterator[str]:
     """Yield names of files of a study that are not whole."""
     json.loads((folder / "results.json").read_text())
@@ -307,10 +350,8 @@ def main(n_fits: int = 60, n_studies: int = 40, seed: int = 0) -> int:
     with tempfile.TemporaryDirectory() as place:
         faults = Faults(Path(place), seed)
         tries: dict[str, Callable[[], tuple[str, list[str]]]] = {
-            "SIGKILL of `fit` at random moments": lambda: faults.kills_of_fit(n_fits),
-            "SIGKILL of `study` at random moments": lambda: faults.kills_of_study(
-                n_studies
-            ),
+            "SIGKILL of `fit`": lambda: faults.kills_of_fit(n_fits),
+            "SIGKILL of `study`": lambda: faults.kills_of_study(n_studies),
             "SIGINT and SIGTERM at random moments": faults.signals,
             "disk full": faults.full_disk,
             "folder read-only": faults.read_only,
