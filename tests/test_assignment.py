@@ -44,7 +44,7 @@ def test_a_row_of_weight_w_counts_as_w_rows(case):
     )
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(case=cases(utilities=UTILITIES, n=(2, 12)))
 def test_move_costs_are_what_moving_one_row_changes(case):
     assignment, reference = case.assignment, case.reference
@@ -76,7 +76,7 @@ def _random_moves(rng, assignment, n_moves):
     return (examples, targets) if heads.all() else None
 
 
-@settings(max_examples=140)
+@settings(max_examples=80)
 @given(
     case=cases(utilities=UTILITIES, n=(4, 12)),
     seed=st.integers(0, 2**32 - 1),

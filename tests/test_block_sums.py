@@ -140,7 +140,7 @@ def promise_of(case):
     )  # fmt: skip
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(cases(poolings=POOLINGS), st.sampled_from([1.0, 1e-6]))
 def test_the_best_move_of_each_row_is_the_one_with_the_best_exchange_rate(case, others):
     lag = int(np.argmax(means_of(case).costs))

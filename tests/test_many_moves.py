@@ -43,7 +43,6 @@ def start(golden):
 # --- Utilities after moves ---
 
 
-@settings(max_examples=100)
 @given(case=cases(utilities=UTILITIES, n=(3, 12)))
 def test_utilities_after_moves_are_those_of_applying_them(case):
     rng = np.random.default_rng(0)
@@ -106,7 +105,6 @@ def slow_batch(case):
     return None
 
 
-@settings(max_examples=100)
 @given(
     case=cases(
         utilities=UTILITIES, rows=NICE, n=(2, 14), weights=("ones", "floats", "zeros")

@@ -69,7 +69,7 @@ def test_nearest_centers_have_the_bits_of_a_plain_sum(n, d, k):
     assert distances.tolist() == plain.min(axis=1).tolist()
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(case=cases(utilities=("nearest",), n=(2, 12), k=(1, 5)))
 def test_no_single_move_differs_from_recomputing_everything(case):
     assignment, reference = case.assignment, centered(case)
@@ -83,7 +83,7 @@ def test_no_single_move_differs_from_recomputing_everything(case):
                 assert_equal_but_for_rounding(case, found, after)
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(case=cases(utilities=("nearest",), n=(3, 8), k=(2, 4)))
 def test_no_pair_differs_from_recomputing_everything(case):
     examples, targets, found = all_pairs(case)
@@ -133,7 +133,7 @@ def costs_of_moves(assignment):
     return both
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(
     case=cases(utilities=("nearest",), n=(4, 20), k=(2, 5)),
     n_held=st.sampled_from([1, 3, 256]),

@@ -54,7 +54,6 @@ def everything(blocks):
 
 
 @pytest.mark.parametrize("name", OPERATORS)
-@settings(max_examples=100)
 @given(case=cases(utilities=UTILITIES, poolings=POOLINGS, rows=NICE, n=(2, 9)))
 def test_the_reference_selects_the_same_operation(name, case):
     expected = case.reference.select(
@@ -79,7 +78,6 @@ TIED["R2-exhaustive"] = R2Exhaustive()
 
 
 @pytest.mark.parametrize("name", OPERATORS)
-@settings(max_examples=100)
 @given(case=cases(utilities=UTILITIES, poolings=POOLINGS, rows=UGLY, n=(2, 8)))
 def test_with_ties_the_selected_operation_ranks_as_high_as_any(name, case):
     assignment, reference = case.assignment, case.reference
@@ -111,7 +109,6 @@ def test_of_equal_rows_the_first_is_moved():
 
 
 @pytest.mark.parametrize("name", OPERATORS)
-@settings(max_examples=100)
 @given(case=cases(utilities=UTILITIES, poolings=POOLINGS))
 def test_proposals_say_where_they_lead(name, case):
     for moves, utilities in everything(
@@ -123,7 +120,6 @@ def test_proposals_say_where_they_lead(name, case):
         assert utilities == pytest.approx(case.reference.pooled(expected), abs=1e-9)
 
 
-@settings(max_examples=100)
 @given(
     case=cases(utilities=UTILITIES, poolings=POOLINGS, rows=NICE),
     p=st.sampled_from([0.05, 0.3, 1.0]),
@@ -137,7 +133,6 @@ def test_r2_proposes_every_admitted_pair_of_good_moves(case, p):
 
 
 @pytest.mark.parametrize("operator", [R1(keep_all=True), R2Exhaustive(keep_all=True)])
-@settings(max_examples=100)
 @given(case=cases(utilities=UTILITIES, poolings=POOLINGS, rows=NICE))
 def test_all_admitted_operations_are_proposed_on_request(operator, case):
     name = "R1" if isinstance(operator, R1) else "R2-exhaustive"
@@ -282,7 +277,6 @@ def test_exhaustive_r2_may_swap_the_only_member_of_a_cluster():
 # --- select ---
 
 
-@settings(max_examples=100)
 @given(seed=st.integers(0, 2**32 - 1), n_groups=st.integers(1, 4))
 def test_selecting_is_the_paper_s_order_of_preference(seed, n_groups):
     rng = np.random.default_rng(seed)
@@ -310,7 +304,6 @@ def test_selecting_is_the_paper_s_order_of_preference(seed, n_groups):
         assert found[0] == rows.index(rows[found[0]])  # the earliest of equals
 
 
-@settings(max_examples=100)
 @given(seed=st.integers(0, 2**32 - 1), cut=st.integers(1, 19))
 def test_selecting_folds_over_blocks(seed, cut):
     rng = np.random.default_rng(seed)
@@ -325,7 +318,7 @@ def test_selecting_folds_over_blocks(seed, cut):
     assert select(parts, assignment) == select(whole, assignment)
 
 
-@settings(max_examples=120)
+@settings(max_examples=80)
 @given(case=cases(utilities=UTILITIES, rows=(*NICE, "grid"), n=(4, 20), groups=(2, 4)))
 def test_the_admitted_point_with_the_highest_overall_utility_is_on_the_skyline(case):
     blocks = list(R1(keep_all=True).generate(case.assignment))

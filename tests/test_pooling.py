@@ -40,7 +40,6 @@ def by_definition(costs, people, pooling):
 # --- The costs ---
 
 
-@settings(max_examples=100)
 @given(case=cases(poolings=POOLINGS), seed=st.integers(0, 2**32 - 1))
 def test_pooled_costs_are_those_of_the_definition(case, seed):
     values = np.random.default_rng(seed).random(len(case.X))

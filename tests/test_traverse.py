@@ -153,7 +153,6 @@ def test_a_whole_traversal_agrees_with_the_reference(operator, case):
 
 
 @pytest.mark.parametrize("operator", EVERY_OPERATOR)
-@settings(max_examples=100)
 @given(case=cases(utilities=UTILITIES, n=(2, 20)))
 def test_each_step_raises_the_lowest_utility_and_empties_no_cluster(operator, case):
     trajectory = run(case, operator)
