@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
@@ -109,16 +110,15 @@ def test_merging_gives_the_bound_of_all_rows_for_a_multiplier_that_is_merged():
 def as_multiplier(N):
     """Return N in compact form, without cuts."""
     entries = N[np.triu_indices(len(N))].astype(np.float32)
-    return Multiplier(entries, np.empty((0, 3), np.int32), np.empty(0, np.float32))
+    return Multiplier(entries, np.empty((0, 4), np.int32), np.empty(0, np.float32))
 
 
-def test_triangle_inequalities_hold_for_every_clustering():
+def test_cuts_hold_for_every_clustering():
     rng = np.random.default_rng(0)
     r = np.sqrt(rng.dirichlet(np.ones(8)))
-    cuts = np.array(
-        [(i, j, m) for i in range(8) for j in range(8) for m in range(j + 1, 8)
-         if i not in (j, m)]
-    )  # fmt: skip
+    pairs = [(i, j, m, -1) for i, j, m in permutations(range(8), 3) if j < m]
+    triples = [c for c in permutations(range(8), 4) if c[1] < c[2] < c[3]]
+    cuts = np.array(pairs + triples)
     weights = rng.random(len(cuts))
     for labels in rng.integers(0, 3, size=(50, 8)):
         Y = np.zeros((8, 8))
@@ -129,37 +129,69 @@ def test_triangle_inequalities_hold_for_every_clustering():
                 Y += np.outer(part, part) / (part @ part)
         matrix, raised = np.zeros((8, 8)), weights.copy()
 
-        kernels.weigh_cuts(Y, 1 / r, cuts, np.ones(len(cuts)), raised)
+        kernels.weigh_cuts(Y - np.outer(r, r), 1 / r, cuts, np.ones(len(cuts)), raised)
         kernels.add_cuts(1 / r, cuts, weights, matrix)
 
-        Z = Y / np.outer(r, r)
-        i, j, m = cuts.T
-        slack = Z[i, i] + Z[j, m] - Z[i, j] - Z[i, m]
+        slack = -np.array([violation(Y / np.outer(r, r), *cut) for cut in cuts])
         assert slack.min() > -1e-12
         assert raised == pytest.approx(np.maximum(weights - slack, 0))
         assert (matrix * Y).sum() == pytest.approx(weights @ slack)
 
 
-def test_the_cuts_found_are_those_that_are_violated_most():
-    rng = np.random.default_rng(0)
-    some = rng.random((9, 9))
-    Z = some + some.T
-    found = np.empty((9, 5)), np.empty((9, 5), np.int64), np.empty((9, 5), np.int64)
+def violation(Z, i, *others):
+    """Return by how much Z violates cut (i, T)."""
+    T = [t for t in others if t >= 0]
+    within = sum(Z[s, t] for s, t in combinations(T, 2))
+    return sum(Z[i, t] for t in T) - within - Z[i, i]
 
-    kernels.find_cuts(Z, 0.01, *found)
+
+def test_norms_of_cuts_are_those_of_their_matrices():
+    r = np.array([0.3, 0.5, 0.2, 0.7, 0.1])
+    for cut in ((0, 1, 2, -1), (3, 0, 2, 4)):
+        cuts, matrix = np.array([cut]), np.zeros((5, 5))
+        kernels.add_cuts(1 / r, cuts, np.ones(1), matrix)
+        expected = (matrix**2).sum()
+        assert kernels.squared_norms(1 / r, cuts)[0] == pytest.approx(expected)
+
+
+def cuts_by_search(Z, i, least, slack, n_kept, n_most):
+    """Return the cuts of row i and their violations, plainly."""
+    rest = [j for j in range(len(Z)) if j != i]
+    limit = max(least, Z[i, i] - max(Z[i, rest]) - slack)
+    near = [j for j in rest if Z[i, j] > limit]
+    pairs = [T for T in combinations(near, 2) if violation(Z, i, *T) > -slack]
+    found = {}
+    for T in sorted(pairs, key=lambda T: -violation(Z, i, *T))[:n_kept]:
+        while len(T) < n_most:
+            more = max(
+                ((*T, t) for t in near if t not in T),
+                key=lambda more: violation(Z, i, *more), default=T,
+            )  # fmt: skip
+            if violation(Z, i, *more) <= violation(Z, i, *T) + least:
+                break
+            T = more
+        if violation(Z, i, *T) > least:
+            found[tuple(sorted(T))] = violation(Z, i, *T)
+    return found
+
+
+@pytest.mark.parametrize("n_most", [2, 3, 4])
+@pytest.mark.parametrize("slack", [0.0, 0.3])
+def test_the_cuts_found_are_pairs_that_are_violated_most_extended(n_most, slack):
+    rng = np.random.default_rng(n_most)
+    some = rng.random((9, 9)) ** 2
+    Z = some + some.T
+    violations, others = np.empty((9, 5)), np.empty((9, 5, n_most), np.int32)
+
+    kernels.find_cuts(Z, 0.01, slack, violations, others)
 
     for i in range(9):
-        violations = sorted(
-            (
-                Z[i, j] + Z[i, m] - Z[i, i] - Z[j, m]
-                for j in range(9) for m in range(j + 1, 9) if i not in (j, m)
-            ),
-            reverse=True,
-        )  # fmt: skip
-        expected = [v if v > 0.01 else 0.0 for v in violations[:5]]
-        assert found[0][i] == pytest.approx(expected)
-        for v, j, m in zip(*(part[i] for part in found), strict=True):
-            assert v == 0 or v == pytest.approx(Z[i, j] + Z[i, m] - Z[i, i] - Z[j, m])
+        found = {
+            tuple(int(t) for t in T if t >= 0): v
+            for T, v in zip(others[i], violations[i], strict=True) if v > 0
+        }  # fmt: skip
+        expected = cuts_by_search(Z, i, 0.01, slack, 5, n_most)
+        assert found == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("n_free", [0, 2])
@@ -203,7 +235,7 @@ def test_warm_vectors_give_nearly_the_projection_of_all_eigenvalues():
     assert projected @ r == pytest.approx(np.zeros(300), abs=1e-12)
 
 
-def test_triangle_inequalities_make_the_bound_tighter():
+def test_cuts_make_the_bound_tighter():
     case = make_case(3, 60, 4, 2)
     fitted = RawlsianKMeans(4, random_state=0, pooling=0)
     cost = fitted.fit(case.X, sensitive_features=case.groups).group_costs_.max()
@@ -339,7 +371,7 @@ def tampered(certificate, rng):
     elif which == 5:
         entries *= 1 + 10 ** rng.uniform(-3, 1)
     else:
-        cuts[some] = [-1, 5, 24]
+        cuts[some] = [(-1, 5, 2, 3), (0, 5, 24, -1), (0, 5, -2, 3)][rng.integers(3)]
     return replace(certificate, multipliers=(Multiplier(entries, cuts, weights),))
 
 
@@ -394,7 +426,7 @@ def test_branching_proves_the_optimum_and_no_more(seed):
 
 
 def test_branching_closes_a_gap_that_the_relaxation_leaves():
-    case, options = make_case(9, 30, 3, 2), {"n_clusters": 3, "random_state": 0}
+    case, options = make_case(5, 30, 4, 2), {"n_clusters": 4, "random_state": 0}
 
     root = proved_bound(case.X, case.groups, **options)
     tree = proved_bound(case.X, case.groups, max_nodes=9, **options)

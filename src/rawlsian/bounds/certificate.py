@@ -57,10 +57,12 @@ def check_certificate(
 
     This is plain NumPy and SciPy, and calls nothing else of the package, so that one
     can read it instead of trusting ``proved_bound``. For weights w of the rows, r =
-    sqrt(w), K_ij = r_i r_j x_i.x_j with centered rows, and N a sum of matrices T with
-    <T, Y> >= 0 for every clustering Y, no clustering costs less than sum_i w_i |x_i|^2
+    sqrt(w), K_ij = r_i r_j x_i.x_j with centered rows, and N a sum of matrices C with
+    <C, Y> >= 0 for every clustering Y, no clustering costs less than sum_i w_i |x_i|^2
     less r^T (K + N) r less the k - 1 largest eigenvalues of K + N off r. The cost of
-    all rows is at least the sum over parts of them.
+    all rows is at least the sum over parts of them. ``Multiplier`` says what N may be:
+    entries >= 0, and inequalities of a row i and rows T, which hold as a cluster with i
+    and m rows of T has m - m (m - 1) / 2 <= 1.
 
     Parameters
     ----------
@@ -149,14 +151,18 @@ def _least_cost(
     if not ((entries >= 0).all() and (weights >= 0).all()):
         raise ValueError("The multiplier of the certificate has a negative entry.")
     n, r = len(rows), np.sqrt(w)
-    if len(entries) != n * (n + 1) // 2 or not np.isin(cuts, np.arange(n)).all():
+    is_row = np.isin(cuts, np.arange(n))
+    has_rows = is_row[:, 0].all() and (is_row | (cuts == -1)).all()
+    if len(entries) != n * (n + 1) // 2 or not has_rows:
         raise ValueError("The multiplier of the certificate has another size.")
     A = r[:, None] * (rows - w @ rows)
     N, upper = np.zeros((n, n)), np.triu_indices(n)
     N[upper] = np.where(upper[0] == upper[1], 0.5, 1.0) * entries
-    i, j, m = cuts.T
-    for a, b, sign in ((i, i, 0.5), (i, j, -0.5), (i, m, -0.5), (j, m, 0.5)):
-        np.add.at(N, (a, b), sign * weights.astype(np.float64) / (r[a] * r[b]))
+    for s in range(cuts.shape[1]):
+        for t in range(max(s, 1)):
+            both = is_row[:, s] & is_row[:, t]
+            a, b, sign = cuts[both, s], cuts[both, t], -0.5 if t == 0 < s else 0.5
+            np.add.at(N, (a, b), sign * weights[both].astype(float) / (r[a] * r[b]))
     total = (A**2).sum()
     N = total * (N + N.T)
     P, both = np.eye(n) - np.outer(r, r), A @ A.T + N

@@ -105,9 +105,9 @@ def proved_bound(
     For any weights lambda of the groups, the largest mean cost of a group is at least
     the minimum cost of k-means in which a row of group g weighs lambda_g / N_g. That
     minimum is bounded by the spectrum of the data, and more tightly by Peng and Wei's
-    semidefinite relaxation with triangle inequalities, solved by alternating
-    projections. Every iterate gives a valid bound, so it can be stopped at any time.
-    ``check_certificate`` computes the bound again from its ``certificate``.
+    semidefinite relaxation with triangle and 2-partition inequalities, solved by
+    alternating projections. Every iterate gives a valid bound, so it can be stopped at
+    any time. ``check_certificate`` computes the bound again from its ``certificate``.
 
     A relaxation runs on one core, and BLAS has one thread: on a busy machine, threads
     that wait for each other take many times as long. The parts of split rows run side
@@ -142,7 +142,7 @@ def proved_bound(
     split : bool, default=False
         Split rows that are too many into parts, each a miniature of the whole, and add
         up their bounds. This is tighter than merging, but takes long. Merging is
-        looser, as triangle inequalities are then left out: a merged row may be in two
+        looser, as these inequalities are then left out: a merged row may be in two
         clusters.
     max_iter : int, default=300
         Largest number of iterations; of each part, if rows are split.

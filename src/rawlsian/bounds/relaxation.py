@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh, eigvalsh, svd
 
 from rawlsian.bounds import kernels
-from rawlsian.bounds.cuts import Cuts
+from rawlsian.bounds.cuts import MOST_OTHERS, Cuts
 from rawlsian.bounds.leading import LeadingPairs, off_vector
 
 # Alternating projections: step relative to the total variance, over-relaxation factor,
 # and iterations between evaluations of the bound.
 STEP, OVERSHOOT, EVALUATE_EVERY = 0.2, 1.8, 20
 
-# First iteration that adds triangle inequalities, and evaluations that may fail to
+# First iteration that adds cuts, and evaluations that may fail to
 # raise the bound before the solver gives up.
 FIRST_CUTS, PATIENCE = 10, 6
 SLOWER, FASTER = 0.5, 1.1
@@ -38,9 +38,10 @@ class Multiplier(NamedTuple):
     """Multiplier N in compact form, relative to the total variance.
 
     ``entries`` holds the upper triangle, row by row, of a matrix that is not negative.
-    ``cuts``, of shape (n_cuts, 3), and ``weights`` add w T for each triangle inequality
-    (i, j, l), where T has 1 / r_i^2 at (i, i), and halves of -1 / (r_i r_j),
-    -1 / (r_i r_l) and 1 / (r_j r_l) at both places of these pairs.
+    ``cuts``, of shape (n_cuts, 4), and ``weights`` add w C for each inequality (i, T):
+    row i, then the two or three rows of T, then -1 if they are two. C has 1 / r_i^2 at
+    (i, i), and at both places of a pair half of -1 / (r_i r_t) for t in T, or half of
+    1 / (r_s r_t) for s and t in T.
     """
 
     entries: NDArray[np.float32]
@@ -64,8 +65,9 @@ class Relaxation:
     [A_J; T] [A_J; T]^T + [M 0; 0 0]: as if the rows of T were further rows without
     weight. Only some freedom in N is lost.
 
-    If no rows were merged, triangle inequalities are added: N may include any sum of
-    matrices T with <T, Y> >= 0 for every clustering. (Merged rows may be in several
+    If no rows were merged, triangle inequalities and others of their kind are added
+    (see ``kernels``): N may include any sum of matrices C with <C, Y> >= 0 for every
+    clustering. (Merged rows may be in several
     clusters, and then the inequalities do not hold. Equal rows may be merged: some
     optimal clustering keeps them together.)
 
@@ -190,7 +192,8 @@ class Relaxation:
     def _no_multiplier(self) -> Multiplier:
         """Return N = 0, which gives the spectral bound."""
         entries = np.zeros(self.n_rows * (self.n_rows + 1) // 2, np.float32)
-        return Multiplier(entries, np.empty((0, 3), np.int32), np.empty(0, np.float32))
+        cuts = np.empty((0, 1 + MOST_OTHERS), np.int32)
+        return Multiplier(entries, cuts, np.empty(0, np.float32))
 
     def _compact(
         self, S: NDArray[np.float64], step: float, cuts: Cuts | None
