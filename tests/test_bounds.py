@@ -11,6 +11,7 @@ import pytest
 from rawlsian import RawlsianKMeans, check_certificate, group_bound, proved_bound
 from rawlsian._search.fair_lloyd import FairRuns
 from rawlsian.bounds import kernels
+from rawlsian.bounds.ascent import Plane, highest
 from rawlsian.bounds.branching import Node, children
 from rawlsian.bounds.leading import LeadingPairs, clip_to_sum, off_vector
 from rawlsian.bounds.relaxation import FIRST_CUTS, Multiplier, Relaxation
@@ -438,10 +439,33 @@ def test_branching_closes_a_gap_that_the_relaxation_leaves():
     assert tree.certificate is None
 
 
+def test_a_node_takes_the_lambda_that_is_best_for_it():
+    case, options = make_case(7, 30, 3, 2), {"n_clusters": 3, "random_state": 0}
+
+    root = proved_bound(case.X, case.groups, **options)
+    tree = proved_bound(case.X, case.groups, max_nodes=9, **options)
+
+    assert root.gap > 1e-3  # with this lambda another clustering is better
+    assert tree.is_optimal
+
+
+def test_the_lowest_plane_is_highest_where_planes_cross():
+    lam = np.array([0.4, 0.6])
+    planes = [Plane(0.0, lam, np.array(costs)) for costs in ([1.0, 2.0], [3.0, 0.5])]
+
+    wide, height = highest(planes, lam, 0.5)
+    narrow, _ = highest(planes, lam, 0.01)
+
+    assert wide == pytest.approx([3 / 7, 4 / 7])
+    assert height == pytest.approx(11 / 7)
+    assert narrow == pytest.approx([0.41, 0.59])
+
+
 def test_branches_keep_a_pair_together_or_apart():
     rng = np.random.default_rng(0)
     whole = WeightedRows(rng.normal(size=(6, 2)), rng.dirichlet(np.ones(6)))
-    node = Node(0.0, 0, np.array([0, 1, 2, 3, 0, 4]), np.array([[1, 5]]), (4, 1))
+    labels, lam = np.array([0, 1, 2, 3, 0, 4]), np.ones(1)
+    node = Node(0.0, 0, lam, labels, np.array([[1, 5]]), (4, 1))
 
     (apart, pairs), (together, same) = children(node)
 

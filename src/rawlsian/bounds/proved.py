@@ -19,14 +19,18 @@ from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns
 from rawlsian._support.interruption import call_partial, keeps_partial
 from rawlsian._support.jobs import in_processes
 from rawlsian._support.threads import one_blas_thread
+from rawlsian.bounds.ascent import without_traces
 from rawlsian.bounds.bound import CLOSED, Bound, StopReason, checked_problem
-from rawlsian.bounds.branching import Limits, branch
+from rawlsian.bounds.branching import Limits, Subproblem, branch
 from rawlsian.bounds.certificate import Certificate
 from rawlsian.bounds.relaxation import Multiplier, Relaxation
-from rawlsian.bounds.rows import WeightedRows, merge, miniatures, weighted_rows
-
-# Smaller weights of groups are set to 0 in a proved bound.
-TRACE = 1e-6
+from rawlsian.bounds.rows import (
+    WeightedRows,
+    grouped_rows,
+    merge,
+    miniatures,
+    weighted_rows,
+)
 
 # Length of the search for the best clustering known, relative to RawlsianKMeans: the
 # gap is to that clustering, and the relaxation takes much longer in any case.
@@ -159,9 +163,9 @@ def proved_bound(
     max_nodes : int, default=1
         Largest number of subproblems. With more than 1, branch on pairs of rows that
         are in one cluster or not, until the best clustering known is proved optimal
-        (``is_optimal``) or the gap is at most ``target_gap``. Lambda stays the same,
-        so a gap can remain if another clustering is better for that lambda. Rows that
-        are too many for one relaxation are not branched on.
+        (``is_optimal``) or the gap is at most ``target_gap``. Each subproblem has the
+        lambda that is best for it; ``group_weights`` is the first. Rows that are too
+        many for one relaxation are not branched on.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the search for lambda and of the merging.
     callback : callable, default=None
@@ -222,15 +226,16 @@ def proved_bound_of(
         found = max(float(best.objectives[0]), 0.0)
         known_cost = found if known_cost is None else min(found, known_cost)
         lam = best.group_weights[0]
-    lam = _without_traces(lam)
+    lam = without_traces(lam)
     whole = weighted_rows(problem, lam)
-    is_split = effort.split and len(whole.rows) > effort.max_rows
+    is_large = len(whole.rows) > effort.max_rows
     with one_blas_thread:
-        steps = (
-            _by_parts(whole, n_clusters, effort, rng)
-            if is_split
-            else _at_once(whole, n_clusters, effort, known_cost, rng)
-        )
+        if is_large and effort.split:
+            steps = _by_parts(whole, n_clusters, effort, rng)
+        elif effort.max_nodes > 1 and not is_large:
+            steps = _by_nodes(problem, lam, n_clusters, effort, known_cost)
+        else:
+            steps = _at_once(whole, n_clusters, effort, known_cost, rng)
         step, stop_reason = _last(steps, callback)
     pooling, parts = problem.pooling.strength, step.parts
     return Bound(
@@ -285,12 +290,28 @@ def _at_once(
     parts = np.zeros(len(few.rows), np.int32) if within is None else None
     for n_iter, cost in relaxation.iterate(effort.max_iter, effort.tol, ends, target):
         yield _Step(n_iter, cost, len(few.rows), parts, [relaxation.multiplier])
-    if effort.max_nodes == 1 or within is not None or cost >= target:
+
+
+def _by_nodes(
+    problem: Problem,
+    lam: NDArray[np.float64],
+    n_clusters: int,
+    effort: Effort,
+    known_cost: float | None,
+) -> Iterator[_Step]:
+    """Yield bounds from one relaxation, and then from a tree of subproblems."""
+    target = _target(known_cost, effort.target_gap)
+    limits = Limits(effort.max_iter, effort.tol, effort.ends(), target)
+    whole = grouped_rows(problem)
+    root = Subproblem(whole, n_clusters, lam, np.arange(len(whole.rows)))
+    n_rows = len(root.inside)
+    parts = np.zeros(n_rows, np.int32)
+    for n_iter, cost in root.iterate(limits):
+        yield _Step(n_iter, cost, n_rows, parts, [root.relaxation.multiplier])
+    if cost >= target:
         return
-    limits = Limits(effort.max_iter, effort.tol, ends, target)
-    tree = branch(few, n_clusters, effort.max_nodes, relaxation, cost, limits)
-    for n_nodes, cost in tree:
-        yield _Step(n_iter, cost, len(few.rows), None, [], n_nodes)
+    for n_nodes, cost in branch(whole, n_clusters, effort.max_nodes, limits, root):
+        yield _Step(n_iter, cost, n_rows, None, [], n_nodes)
 
 
 def _by_parts(
@@ -335,13 +356,6 @@ def _target(known_cost: float | None, target_gap: float) -> float:
     if known_cost is None:
         return np.inf
     return known_cost / (1 + max(target_gap, 0.5 * CLOSED))
-
-
-def _without_traces(lam: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Set to 0 the tiny weights that only give every cluster some mass."""
-    kept = np.where(lam < TRACE, 0.0, lam)
-    shares: NDArray[np.float64] = kept / kept.sum()
-    return shares
 
 
 def _check_group_weights(

@@ -25,6 +25,27 @@ class WeightedRows(NamedTuple):
     weights: NDArray[np.float64]
 
 
+class GroupedRows(NamedTuple):
+    """Distinct rows, and the weight of each in the mean cost of each group.
+
+    ``shares`` has shape (n_rows, n_groups); each column sums to 1.
+    """
+
+    rows: NDArray[np.float64]
+    shares: NDArray[np.float64]
+
+
+def grouped_rows(problem: Problem) -> GroupedRows:
+    """Return the distinct rows, sorted, and their shares of each group's cost."""
+    X = problem.dense("a proved bound").X
+    rows, inverse = np.unique(X, axis=0, return_inverse=True)
+    shares = np.empty((len(rows), problem.n_groups))
+    for g, unit in enumerate(np.eye(problem.n_groups)):
+        weights = problem.pull(unit)[problem.groups] * problem.weights
+        shares[:, g] = np.bincount(inverse.ravel(), weights)
+    return GroupedRows(rows - problem.shift, shares / shares.sum(axis=0))
+
+
 def weighted_rows(problem: Problem, lam: NDArray[np.float64]) -> WeightedRows:
     """Return distinct rows, sorted, and the weights that lambda gives them."""
     weights = problem.pull(lam)[problem.groups] * problem.weights
