@@ -439,6 +439,18 @@ def test_branching_closes_a_gap_that_the_relaxation_leaves():
     assert tree.certificate is None
 
 
+@pytest.mark.parametrize("seed", [20, 80, 140, 170])
+def test_as_many_clusters_as_rows_cost_nothing_in_a_tree_either(seed):
+    case = make_case(seed, 7, 3, 1, rows="duplicates", weights="floats")
+    assert len(np.unique(case.X, axis=0)) == 3
+
+    bound = proved_bound(
+        case.X, case.groups, n_clusters=3, sample_weight=case.weights, max_nodes=5
+    )
+
+    assert bound.cost == 0
+
+
 def test_a_node_takes_the_lambda_that_is_best_for_it():
     case, options = make_case(7, 30, 3, 2), {"n_clusters": 3, "random_state": 0}
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import pairwise_distances
 
 from rawlsian.bounds.ascent import Plane, ascend
-from rawlsian.bounds.relaxation import NO_PAIRS, Relaxation
+from rawlsian.bounds.relaxation import NO_PAIRS, Relaxation, rounding_unit
 from rawlsian.bounds.rows import GroupedRows, WeightedRows, merged
 
 # Pairs that are this close to being together or apart are not worth branching on.
@@ -140,7 +140,8 @@ class Subproblem:
         kept, self.sets = np.unique(labels[self.inside], return_inverse=True)
         self.few = merged(rows, self.sets)
         spread = ((rows.rows - self.few.rows[self.sets]) ** 2).sum(axis=1)
-        self.within = float(rows.weights @ spread) * (1 - 1e-12)  # rounded down
+        rounded_down = float(rows.weights @ spread) * (1 - 1e-12)
+        self.within = max(rounded_down - rounding_unit(rows.rows), 0.0)
         place = np.full(labels.max() + 1, -1)
         place[kept] = np.arange(len(kept))
         pairs = place[labels[apart]]
