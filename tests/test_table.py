@@ -12,11 +12,12 @@ import zipfile
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet
 import pytest
 from hypothesis import given, strategies as st
 
-from rawlsian import UnitDistanceEncoder
+from rawlsian import UnitDistanceEncoder, audit_table, fit_table, predict_table
 from rawlsian._tables.column import MISSING_TEXTS, Column
 from rawlsian._tables.columns import Roles, Unused, look_at, sort_out
 from rawlsian._tables.errors import TableError, WrongUseError
@@ -683,6 +684,23 @@ def test_a_model_that_makes_no_sense_is_damaged(tmp_path, model, change):
 
     with pytest.raises(TableError, match="is damaged"):
         load_model(str(path))
+
+
+def test_numbers_too_far_from_those_of_a_model_are_refused_with_their_column(tmp_path):
+    people, path = tmp_path / "people.csv", tmp_path / "model.json"
+    people.write_text(PEOPLE)
+    fit_table(people, "sex", clusters=2, save=path, new_people=False)
+    content = json.loads(path.read_text())
+    content["features"][0]["lowest"] = 1e308
+    path.write_text(json.dumps(content))
+    far = "^column 'age' has values that are more than 1e"
+
+    with pytest.raises(TableError, match=far):
+        predict_table(path, people)
+    pa.parquet.write_table(pa.csv.read_csv(people), tmp_path / "people.parquet")
+    for engine in ("memory", "blocks"):
+        with pytest.raises(TableError, match=far):
+            audit_table(tmp_path / "people.parquet", "sex", centers=path, engine=engine)
 
 
 def test_a_model_that_is_not_there_is_wrong_use(tmp_path):

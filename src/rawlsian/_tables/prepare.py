@@ -55,6 +55,9 @@ from rawlsian.preprocessing.reading import Reading
 MOST_GROUPS = 100
 MOST_CLUSTERS = 10_000
 MOST_BYTES = 8 * 2**30
+# Encoded numbers beyond it leave nothing of the others in a sum; those of blocks are
+# float32, which ends at 3e38.
+FARTHEST = 1e30
 # Numbers that stand for missing ones.
 FILL, OF_FIT = "the median", "the median of the table of the fit"
 
@@ -290,7 +293,23 @@ def encode(features: Sequence[Feature], columns: Sequence[Used]) -> NDArray[np.f
             "by --drop."
         )
     values = (_values(*pair) for pair in zip(features, columns, strict=True))
-    return encode_values(features, values, n_rows, divides_first=True)
+    with np.errstate(over="ignore", invalid="ignore"):  # refused in the next line
+        X = encode_values(features, values, n_rows, divides_first=True)
+    _refuse_far_values(features, X)
+    return X
+
+
+def _refuse_far_values(features: Sequence[Feature], X: NDArray[np.float64]) -> None:
+    """Raise TableError if squared distances would overflow, or drown all others."""
+    first = 0
+    for feature in features:
+        if not (np.abs(X[:, first]) <= FARTHEST).all():
+            raise TableError(
+                f"column {feature.name!r} has values that are more than {FARTHEST:.0e} "
+                f"times its scale of {feature.spread:g} from {feature.lowest:g}; "
+                "correct them, or the model."
+            )
+        first += feature.width
 
 
 def _values(feature: Feature, column: Used) -> Values:
