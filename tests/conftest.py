@@ -58,6 +58,8 @@ def pytest_configure(config):
     # processes that tests start.
     threadpool_limits(1)
     os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+    if is_worker:  # the other processes have the other cores
+        os.environ["NUMBA_NUM_THREADS"] = "1"
 
 
 def pytest_collection_finish():
