@@ -11,7 +11,7 @@ from rawlsian.bounds import kernels
 # smallest possible Z_ii, which is 1. Pairs that miss by less than SLACK are extended.
 CUTS_A_ROW, LEAST_VIOLATION, SLACK = 40, 1e-3, 0.1
 
-# Largest number of rows in T. With four or five the bound is no tighter for the time.
+# Largest number of rows in T. With five the bound was no tighter in the same time.
 MOST_OTHERS = 3
 
 # Rate at which weights rise with violations: times the step, divided by the number of
