@@ -236,6 +236,32 @@ def test_warm_vectors_give_nearly_the_projection_of_all_eigenvalues():
     assert projected @ r == pytest.approx(np.zeros(300), abs=1e-12)
 
 
+def clipped_by_bisection(values, total):
+    """Return values less a constant, clipped, that sum to total, by halving."""
+    low, high = values.min() - 1.0, values.max()
+    for _ in range(100):
+        middle = 0.5 * (low + high)
+        if np.clip(values - middle, 0, 1).sum() > total:
+            low = middle
+        else:
+            high = middle
+    return np.clip(values - high, 0, 1)
+
+
+def test_values_are_clipped_to_their_sum():
+    rng = np.random.default_rng(0)
+    for seed in range(200):
+        values = rng.normal(size=rng.integers(1, 12)) * 10 ** rng.uniform(-2, 2)
+        if seed % 3 == 0:
+            values = values.round()  # ties
+        total = rng.integers(1, len(values) + 1)
+
+        clipped = clip_to_sum(values, total)
+
+        assert clipped == pytest.approx(clipped_by_bisection(values, total), abs=1e-12)
+        assert clipped.sum() == pytest.approx(total)
+
+
 def test_cuts_make_the_bound_tighter():
     case = make_case(3, 60, 4, 2)
     fitted = RawlsianKMeans(4, random_state=0, pooling=0)

@@ -85,15 +85,21 @@ def off_vector(M: NDArray[np.float64], r: NDArray[np.float64]) -> NDArray[np.flo
 
 
 def clip_to_sum(values: NDArray[np.float64], total: float) -> NDArray[np.float64]:
-    """Return values less a constant, clipped to [0, 1], that sum to total."""
-    low, high = float(values.min()) - 1.0, float(values.max())
-    for _ in range(100):
-        middle = 0.5 * (low + high)
-        if np.clip(values - middle, 0.0, 1.0).sum() > total:
-            low = middle
-        else:
-            high = middle
-    return np.clip(values - high, 0.0, 1.0)
+    """Return values less a constant, clipped to [0, 1], that sum to total.
+
+    The sum falls linearly between those constants at which a value reaches 0 or 1.
+    """
+    ends = np.concatenate([values, values - 1.0])
+    order = np.argsort(-ends, kind="stable")
+    ends = ends[order]
+    n_between = np.cumsum(np.where(order < len(values), 1.0, -1.0))
+    sums = np.append(0.0, np.cumsum(n_between[:-1] * -np.diff(ends)))
+    after = int(np.searchsorted(sums, total))  # the first sum that is no smaller
+    if after == len(sums):
+        return np.ones_like(values)
+    less = (sums[after] - total) / max(n_between[after - 1], 1.0) if after else 0.0
+    clipped: NDArray[np.float64] = np.clip(values - (ends[after] + less), 0.0, 1.0)
+    return clipped
 
 
 def _orthonormal(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
