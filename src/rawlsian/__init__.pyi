@@ -76,6 +76,8 @@ from rawlsian.bounds import (
 )
 from rawlsian.datasets import (
     load_adult as load_adult,
+    load_bank as load_bank,
+    load_credit as load_credit,
 )
 from rawlsian.metrics import (
     Audit as Audit,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from rawlsian.preprocessing import UnitDistanceEncoder
+from rawlsian.datasets.encoding import encode
 
 CONTINUOUS = ["age", "education-num", "capital-gain", "capital-loss", "hours-per-week"]
 CATEGORICAL = ["workclass", "education", "occupation"]
@@ -112,13 +112,7 @@ class _Prepared(NamedTuple):
 def _prepared() -> _Prepared:
     """Read and encode the file once a process, because that takes most of a second."""
     table, line_numbers = _read()
-    attributes = np.empty((len(line_numbers), 8), dtype=object)
-    for j, name in enumerate(CONTINUOUS + CATEGORICAL):
-        attributes[:, j] = table[name]
-    encoder = UnitDistanceEncoder().fit(attributes)
-    names = encoder.get_feature_names_out(CONTINUOUS + CATEGORICAL)
-    data = encoder.transform(attributes)
-    return _Prepared(table, line_numbers, data, names, encoder.max_distance_)
+    return _Prepared(table, line_numbers, *encode(table, CONTINUOUS, CATEGORICAL))
 
 
 def _read() -> tuple[dict[str, NDArray[Any]], NDArray[np.int64]]:
