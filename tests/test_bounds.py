@@ -14,7 +14,7 @@ from rawlsian.bounds import kernels
 from rawlsian.bounds.ascent import Plane, highest
 from rawlsian.bounds.branching import Node, children
 from rawlsian.bounds.leading import LeadingPairs, clip_to_sum, off_vector
-from rawlsian.bounds.relaxation import FIRST_CUTS, Multiplier, Relaxation
+from rawlsian.bounds.relaxation import FIRST_CUTS, PATIENCE, Multiplier, Relaxation
 from rawlsian.bounds.rows import WeightedRows, merge, merged
 from support.brute_force import least_cost_of_any_partition, partitions
 from support.cases import make_case
@@ -260,6 +260,19 @@ def test_values_are_clipped_to_their_sum():
 
         assert clipped == pytest.approx(clipped_by_bisection(values, total), abs=1e-12)
         assert clipped.sum() == pytest.approx(total)
+
+
+def test_a_relaxation_ends_when_it_hardly_gains_on_the_target():
+    case = make_case(3, 60, 4, 2)
+    weights = np.full(60, 1 / 60)
+
+    n_iter = []
+    for share in (0.0, 0.5):
+        relaxation = Relaxation(case.X, weights, 4)
+        steps = list(relaxation.iterate(400, 0.0, target=1e6, share=share))
+        n_iter.append(steps[-1][0])
+
+    assert n_iter == [400, 20 * PATIENCE]
 
 
 def test_cuts_make_the_bound_tighter():

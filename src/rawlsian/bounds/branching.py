@@ -18,6 +18,10 @@ from rawlsian.bounds.rows import GroupedRows, WeightedRows, merged
 # Pairs that are this close to being together or apart are not worth branching on.
 DECIDED = 1e-4
 
+# A relaxation ends when it hardly gains this share of what is missing: branching is
+# worth more. The root goes on, as its bound stands if there is no time to branch.
+WORTHWHILE = 0.1
+
 
 class Node(NamedTuple):
     """Clusterings that keep some rows together and some pairs of rows apart.
@@ -99,8 +103,9 @@ def _solve(first: Subproblem, least: float, order: int, limits: Limits) -> Node:
 
     def plane_of(lam: NDArray[np.float64]) -> Plane:
         part = first.at(lam) if solved else first
-        for _ in part.iterate(limits):
-            pass
+        if part.bound == -np.inf:  # the root was solved
+            for _ in part.iterate(limits, WORTHWHILE):
+                pass
         solved.append(part)
         return Plane(part.bound, lam, part.group_costs())
 
@@ -150,10 +155,19 @@ class Subproblem:
             apart=pairs[(pairs >= 0).all(axis=1)],
         )  # fmt: skip
 
-    def iterate(self, limits: Limits) -> Iterator[tuple[int, float]]:
-        """Yield the number of iterations and the bound."""
+    def iterate(
+        self, limits: Limits, share: float = 0.0
+    ) -> Iterator[tuple[int, float]]:
+        """Yield the number of iterations and the bound.
+
+        Ends earlier if ``share`` of what is missing to the target is not gained.
+        """
         for n_iter, cost in self.relaxation.iterate(
-            limits.max_iter, limits.tol, limits.ends, limits.target - self.within
+            limits.max_iter,
+            limits.tol,
+            limits.ends,
+            limits.target - self.within,
+            share,
         ):
             self.bound = cost + self.within
             yield n_iter, self.bound

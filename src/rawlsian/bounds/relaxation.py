@@ -103,13 +103,19 @@ class Relaxation:
         self._upper = np.triu_indices(self.n_rows)
 
     def iterate(
-        self, max_iter: int, tol: float, ends: float = np.inf, target: float = np.inf
+        self,
+        max_iter: int,
+        tol: float,
+        ends: float = np.inf,
+        target: float = np.inf,
+        share: float = 0.0,
     ) -> Iterator[tuple[int, float]]:
         """Yield the number of iterations and the best bound, every EVALUATE_EVERY.
 
         Ends after max_iter iterations, at the time ``ends``, when the bound reaches
         ``target``, or when PATIENCE evaluations in a row raise it by less than tol,
-        relative to itself. ``multiplier`` is that of the best bound.
+        relative to itself, or by less than a share of what is missing to the target.
+        ``multiplier`` is that of the best bound.
         """
         best, n_failures = self.spectral_bound(), 0
         if self.rank == 0 or self.rank + 1 >= len(self.r) or self.total == 0:
@@ -123,7 +129,9 @@ class Relaxation:
             if cuts is not None:
                 # If the bound falls, the weights overshot and oscillate.
                 cuts.pace *= SLOWER if bound < before else FASTER
-            n_failures = n_failures + 1 if best - before < tol * best else 0
+            missing = target - before if share > 0 else 0.0
+            least = max(tol * best, share * missing)
+            n_failures = n_failures + 1 if best - before < least else 0
             if best >= target or n_failures == PATIENCE:
                 return
 
