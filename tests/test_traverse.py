@@ -311,8 +311,7 @@ def test_rows_of_weight_zero_change_nothing(operator):
 @pytest.mark.parametrize("utility", UTILITIES)
 @pytest.mark.parametrize("operator", EVERY_OPERATOR)
 def test_the_number_of_threads_changes_nothing(monkeypatch, operator, utility, rows):
-    n_rows = 30 if (operator, utility) == ("R2-exhaustive", "nearest") else 45
-    case = make_case(4, n_rows, 4, 3, rows=rows, utility=utility)
+    case = make_case(5, 30, 4, 3, rows=rows, utility=utility)
     alone = run(case, operator)
     monkeypatch.setattr(_threads, "n_threads", lambda: 3)
     for module in (_group_costs, _problem):
