@@ -39,8 +39,10 @@ from rawlsian.operators.proposals import Operator
 from rawlsian.operators.traversal import Trajectory, traverse_of
 
 # Rows to search with an effort of 1: the first number, or the second times the
-# clusters. Solutions are then refined on all rows.
-LEAST_SEARCHED, SEARCHED_A_CLUSTER = 10_000, 200
+# clusters. Solutions are then refined on all rows. Beyond FEW_COLUMNS runs on dense
+# rows take long, and the first number falls with the square root of the columns, to a
+# half at least.
+LEAST_SEARCHED, SEARCHED_A_CLUSTER, FEW_COLUMNS = 10_000, 200, 200
 
 
 class ArrayRows(Rows):
@@ -161,7 +163,11 @@ class InMemoryEngine(Engine):
         """Return the problem, or a weighted part with equally many rows of a group."""
         check_n_clusters(n_clusters, self.problem)
         n_places = max(n_clusters, self.problem.n_groups)
-        n_rows = effort * max(LEAST_SEARCHED, SEARCHED_A_CLUSTER * n_clusters)
+        least = LEAST_SEARCHED
+        if not isinstance(self.problem.X, SparseRows):
+            share = FEW_COLUMNS / self.problem.X.shape[1]
+            least = round(least * max(min(share, 1.0) ** 0.5, 0.5))
+        n_rows = effort * max(least, SEARCHED_A_CLUSTER * n_clusters)
         n_rows = max(n_rows, SAMPLED_A_PLACE * n_places)
         if self.problem.n_samples <= n_rows:
             return self._without_delta

@@ -170,9 +170,10 @@ class RawlsianKMeans(CentersEstimator):
 
     With more than 10,000 rows in memory (and more than 200 per cluster, both times the
     effort) the search runs on a sample of so many, weighted, with equally many rows of
-    each group. Its eight best solutions then run on all rows, and the best of them
-    until an iteration lowers the largest cost by less than a relative 1e-7. So the time
-    of the search does not grow with the number of rows.
+    each group. With more than 200 dense columns the first number falls, to 5,000 from
+    800 on. The eight best solutions then run on all rows, and the best of them until an
+    iteration lowers the largest cost by less than a relative 1e-7. So the time of the
+    search does not grow with the number of rows.
 
     Rows with more than a third of their entries not zero are compared with centers by
     matrix products, other rows by their entries.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,7 +14,7 @@ from rawlsian._core.problem import Problem
 from rawlsian._outofcore.sample import balanced_part
 from rawlsian._search.crossing import TimeLimit, whole_search
 from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns, Solutions
-from rawlsian._support.threads import n_threads, run_in_chunks
+from rawlsian._support.threads import n_threads, run_together
 
 # Folds; more of them, up to the second number, if too few rows are left to the others.
 N_FOLDS, MOST_FOLDS = 5, 20
@@ -30,6 +29,8 @@ FAIR_EFFORT, PLAIN_EFFORT, FINAL_EFFORT = 0.3, 0.15, 0.6
 # below which these end, relative to the cost. Up to FEW_ROWS all solutions are carried:
 # which of them is best for all people depends on the ones left out.
 N_CARRIED, FEW_ROWS, LEAST_GAIN = 4, 2_000, 1e-4
+# Products of rows and centers up to which each fold has a thread of its own.
+FEW_PRODUCTS = 2**26
 
 # Strengths tried between 0 and infinity: from the first number to the second times the
 # number of people, each the third times the one before.
@@ -158,26 +159,12 @@ def choose_pooling(
         for j, centers in enumerate(_path(others, fair, plain, strengths)):
             costs[j, left_out] = nearest(part.X[left_out], centers)[1]
 
-    in_folds(measure, n_folds, n_threads() if part.n_samples <= FEW_ROWS else 1)
+    products = part.n_samples * fair[0].size
+    run_together(measure, n_folds, n_threads() if products <= FEW_PRODUCTS else 1)
     costs[costs <= ROUNDING * part.norms.max()] = 0.0
     means, deviations = _by_group(part, costs)
     expected = _expected_largest(part, means, deviations)
     return PoolingChoice(strengths, means, expected)
-
-
-def in_folds(measure: Callable[[int], None], n_folds: int, n_together: int) -> None:
-    """Call measure(fold) for all folds, so many together on threads.
-
-    Ctrl-C is noticed between them. Folds of many rows use all threads each.
-    """
-    for start in range(0, n_folds, n_together):
-        folds = range(start, min(start + n_together, n_folds))
-
-        def measure_some(first: int, last: int, folds: range = folds) -> None:
-            for fold in folds[first:last]:
-                measure(fold)
-
-        run_in_chunks(measure_some, len(folds), smallest_chunk=1)
 
 
 def can_choose(problem: Problem, n_clusters: int) -> bool:
@@ -226,7 +213,7 @@ def _path(
     plain = best(part.as_one_group(), plain_starts, fair_starts[:1])
     found = [fair]
     for strength in strengths[1:-1]:
-        found.append(best(part.pooled(strength), found[-1], fair, plain))
+        found.append(best(part.pooled(strength), found[-1], plain))
     return [centers[0] for centers in [*found, plain]]
 
 

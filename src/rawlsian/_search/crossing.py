@@ -36,9 +36,12 @@ STARTS_A_BATCH = 64
 # 1 / n_clusters, to LEAST_SHARE of what they were.
 N_INIT, STALE_A_CLUSTER, LEAST_PROGRESS = 64, 24, 1e-4
 FEW_CLUSTERS, LEAST_SHARE = 10, 0.25
+# Crossings per batch and solutions kept fall with the square root of that: the sooner
+# good solutions are crossed again, the fewer crossings it takes.
 # A run on dense rows ends when an iteration lowers its largest cost by less than this,
-# relative to it; the best runs converge in the end. Runs on sparse rows are cheap: they
-# all converge, and up to FEW_ROWS the effort is multiplied.
+# relative to it, the more with smaller batches; the best runs converge in the end. Runs
+# on sparse rows are cheap: they all converge, and up to FEW_ROWS the effort is
+# multiplied.
 LEAST_GAIN, SPARSE_EFFORT, FEW_ROWS = 3e-4, 2.0, 2_000
 
 # Solutions kept at most; solutions with costs that differ by less, relative to them,
@@ -54,7 +57,7 @@ SearchEnd = Literal["completed", "max_time", "max_passes", "interrupted"]
 
 def population_size(n_clusters: int) -> int:
     """Return the number of solutions kept: more clusters allow more differences."""
-    return min(4 * n_clusters + 4, MOST_KEPT)
+    return min(4 * n_clusters + 4, round(MOST_KEPT * _batch_share(n_clusters)))
 
 
 def most_crossings(n_clusters: int, effort: float = 1.0) -> int:
@@ -75,6 +78,10 @@ def patience_for(n_clusters: int, effort: float = 1.0) -> int:
 
 def _share(n_clusters: int) -> float:
     return max(min(FEW_CLUSTERS / n_clusters, 1.0), LEAST_SHARE)
+
+
+def _batch_share(n_clusters: int) -> float:
+    return float(np.sqrt(_share(n_clusters)))
 
 
 @dataclass
@@ -184,7 +191,8 @@ def search(
     solutions found so far, if the user's call keeps partial results.
     """
     time_limit = time_limit or TimeLimit.after(None)
-    least_gain = LEAST_GAIN / effort
+    least_gain = LEAST_GAIN / (effort * _batch_share(n_clusters))
+    crossings_a_batch = round(CROSSINGS_A_BATCH * _batch_share(n_clusters))
     if not runs.is_dense:
         least_gain = 0.0
         effort *= SPARSE_EFFORT if runs.problem.n_samples <= FEW_ROWS else 1.0
@@ -218,7 +226,7 @@ def search(
             if n_done < starts.n_runs:
                 born = runs.run(starts.batch(n_done), least_gain=least_gain)
             else:
-                n_children = min(CROSSINGS_A_BATCH, n_runs - n_done)
+                n_children = min(crossings_a_batch, n_runs - n_done)
                 born = runs.run(
                     _children(best, runs.problem, n_children, rng),
                     patience=PATIENCE, ceiling=GIVE_UP_ABOVE * best.objectives[-1],

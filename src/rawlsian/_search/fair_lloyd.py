@@ -18,7 +18,12 @@ from rawlsian._search import lloyd
 from rawlsian._search.dense_runs import dense_runs
 from rawlsian._search.entries import Entries, list_entries, share_of_entries
 from rawlsian._search.restarts import slots_for
-from rawlsian._support.threads import run_in_chunks
+from rawlsian._support.threads import (
+    n_threads,
+    one_blas_thread,
+    run_in_chunks,
+    run_together,
+)
 
 # Default limit on the iterations of a run.
 MAX_ITER = 300
@@ -27,6 +32,10 @@ MAX_ITER = 300
 SAME = 1e-9
 
 RUNS_A_THREAD = 4
+
+# Products of an iteration of a batch on dense rows, up to which each batch has a thread
+# of its own: starting threads in each iteration would take longer than it saves.
+PRODUCTS_A_BATCH = 2**30
 
 # Share of entries in X above which matrix products are faster.
 DENSE_ABOVE = 0.35
@@ -128,18 +137,28 @@ class FairRuns:
         ceiling: float,
         least_gain: float,
     ) -> Solutions:
-        n_runs, n_clusters, _ = init.shape
-        n_slots = slots_for(n_runs, self.problem, n_clusters)
-        first, *others = (
-            Solutions(
+        n_runs, n_clusters, n_features = init.shape
+        # Two batches or more, whatever the number of threads, if each has some runs.
+        n_slots = max(-(-n_runs // 2), RUNS_A_THREAD)
+        n_slots = slots_for(min(n_slots, n_runs), self.problem, n_clusters)
+
+        def run_batch(batch: int) -> Solutions:
+            start = batch * n_slots
+            return Solutions(
                 *dense_runs(
                     self.problem, self.squares, init[start : start + n_slots],
                     self.max_iter, patience=patience, ceiling=ceiling,
                     least_gain=least_gain,
                 )
+            )  # fmt: skip
+
+        n_batches = -(-n_runs // n_slots)
+        products = n_slots * n_clusters * n_features * self.problem.n_samples
+        has_threads = n_batches >= n_threads() and products <= PRODUCTS_A_BATCH
+        with one_blas_thread:
+            first, *others = run_together(
+                run_batch, n_batches, n_threads() if has_threads else 1
             )
-            for start in range(0, n_runs, n_slots)
-        )  # fmt: skip
         for solutions in others:
             first = first.join(solutions)
         return first

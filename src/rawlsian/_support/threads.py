@@ -48,6 +48,23 @@ def run_in_chunks(
         return _on_threads(function, edges)
 
 
+def run_together(function: Callable[[int], T], n: int, n_together: int) -> list[T]:
+    """Return ``function(i)`` of each i in range(n), so many together on threads.
+
+    Ctrl-C is noticed between them.
+    """
+    done: list[T] = []
+    for first in range(0, n, n_together):
+        some = range(first, min(first + n_together, n))
+
+        def run_some(start: int, stop: int, some: range = some) -> list[T]:
+            return [function(i) for i in some[start:stop]]
+
+        chunks = run_in_chunks(run_some, len(some), smallest_chunk=1)
+        done += [each for chunk in chunks for each in chunk]
+    return done
+
+
 def _on_threads(function: Callable[[int, int], T], edges: list[int]) -> list[T]:
     with ThreadPoolExecutor(len(edges) - 1, initializer=_mark_thread) as pool:
         return list(pool.map(function, edges[:-1], edges[1:]))
