@@ -15,6 +15,7 @@ from rawlsian._core.group_costs import Block, GroupCosts, SingleSteps
 from rawlsian._core.nearest_costs import NearestCosts
 from rawlsian._core.pooling import Pooling
 from rawlsian._core.problem import Problem
+from rawlsian._core.sparse import SparseRows
 
 _FAULTS = {
     1: "there is no such example",
@@ -69,7 +70,8 @@ class Assignment:
         self.labels = check_labels(labels, problem.weights)
         self.n_clusters = int(self.labels.max()) + 1
         kind = NearestCosts if problem.utility == "nearest" else AssignedCosts
-        problem = problem.dense("an Assignment")
+        if isinstance(problem.X, SparseRows):
+            problem = problem.dense("an Assignment")
         self._costs: GroupCosts = kind(problem, self.labels, self.n_clusters)
         self._is_pooled = problem.pooling.everyone > 0
         self._pooled_move_costs: NDArray[np.float64] | None = None

@@ -20,11 +20,16 @@ from rawlsian._support.callers import warn_caller
 LARGEST_WEIGHT_RATIO = 1e8
 
 
+# Types in which rows are kept. Kernels read a float32 as a float64, so the results are
+# those of X.astype(np.float64). Other numbers become float64.
+ROW_TYPES = (np.float64, np.float32)
+
+
 def check_examples(X: Any) -> Matrix:
-    """Return X as a finite float64 matrix of two or more rows; copy if necessary."""
+    """Return X as a finite matrix of two or more rows of ROW_TYPES; may be a copy."""
     with clear_errors_of_x(X):
         checked = check_array(
-            X, accept_sparse="csr", dtype=np.float64, order="C", input_name="X",
+            X, accept_sparse="csr", dtype=ROW_TYPES, order="C", input_name="X",
             ensure_min_samples=2,
         )  # fmt: skip
     return as_matrix(checked)

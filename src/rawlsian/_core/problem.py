@@ -43,7 +43,8 @@ class Problem:
     Attributes
     ----------
     X : ndarray or SparseRows of shape (n_samples, n_features)
-        The examples; the caller's own array if it is float64 and C-ordered.
+        The examples; the caller's own array if it is C-ordered, and of float64 or
+        float32.
     groups : ndarray of shape (n_samples,)
         The group of each example, a position in ``group_names``.
     group_names : ndarray of shape (n_groups,)
@@ -178,12 +179,14 @@ class Problem:
         return self.pooling.mix(group_weights / self.group_sizes)
 
     def dense(self, what: str) -> Problem:
-        """Return the problem with dense rows, which ``what`` needs.
+        """Return the problem with dense rows of float64, which ``what`` needs.
 
         Raises ValueError if X is sparse, and too large for that.
         """
         if not isinstance(self.X, SparseRows):
-            return self
+            if self.X.dtype == np.float64:
+                return self
+            return replace(self, X=self.X.astype(np.float64))
         return self.of_checked(
             self.X.dense(what), self.group_names, self.groups, self.weights,
             self.max_distance, self.utility,
@@ -214,7 +217,10 @@ def _figures(X: Matrix, weights: NDArray[np.float64]) -> ColumnFigures:
     if isinstance(X, SparseRows):
         return X.figures(weights)
     mean, variance = cluster_sums.column_moments(X, weights)
-    return ColumnFigures(mean, variance, X.min(axis=0), X.max(axis=0))
+    lowest, highest = (
+        limit.astype(np.float64) for limit in (X.min(axis=0), X.max(axis=0))
+    )
+    return ColumnFigures(mean, variance, lowest, highest)
 
 
 def _norms(X: Matrix, shift: NDArray[np.float64]) -> NDArray[np.float64]:

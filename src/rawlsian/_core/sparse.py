@@ -50,7 +50,7 @@ class SparseRows:
 
     @classmethod
     def of(cls, X: Any) -> SparseRows:
-        """Return the rows of a SciPy CSR matrix of floats; copy only if necessary."""
+        """Return the rows of a SciPy CSR matrix; copy only if necessary."""
         if not X.has_canonical_format or not X.data.all():
             X = X.copy()
             X.sum_duplicates()
@@ -59,7 +59,8 @@ class SparseRows:
             X.indptr.astype(np.int64),
             X.indices.astype(np.int32, copy=False),
         )
-        return cls(ends, columns, X.data, int(X.shape[1]))
+        values = X.data.astype(np.float64, copy=False)
+        return cls(ends, columns, values, int(X.shape[1]))
 
     def __len__(self) -> int:
         return len(self.ends) - 1
@@ -133,7 +134,7 @@ class SparseRows:
         return sums
 
 
-Matrix: TypeAlias = NDArray[np.float64] | SparseRows
+Matrix: TypeAlias = NDArray[np.float64] | NDArray[np.float32] | SparseRows
 
 
 def as_matrix(X: Any) -> Matrix:

@@ -7,12 +7,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
+from sklearn.utils import gen_batches
 
 from rawlsian._core.assignment import Assignment
 from rawlsian._core.nearest import nearest
 from rawlsian._core.problem import Problem
 
 DRAWS_AT_ONCE = 2**16
+
+# Rows whose distances are computed at a time: in float64, whatever X is in.
+ROWS_A_BLOCK = 1024
 
 # Means of more rows are normal, whatever the costs: resampling them would take long,
 # and the quantile of the absolute t statistic differs from Student's by order 1 / n.
@@ -208,8 +212,10 @@ def squared_distances(assignment: Assignment) -> NDArray[np.float64]:
         return nearest(X, centers)[1]
     out = np.empty(len(X))
     for c in range(assignment.n_clusters):
-        rows = assignment.labels == c
-        out[rows] = ((X[rows] - centers[c]) ** 2).sum(axis=1)
+        members = np.flatnonzero(assignment.labels == c)
+        for block in gen_batches(len(members), ROWS_A_BLOCK):
+            rows = members[block]
+            out[rows] = ((X[rows] - centers[c]) ** 2).sum(axis=1)
     return out
 
 

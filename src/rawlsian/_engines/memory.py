@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.utils import gen_batches
 
 from rawlsian._core.assignment import Assignment
 from rawlsian._core.checks import check_weights
@@ -26,6 +27,7 @@ from rawlsian._engines.engine import (
 )
 from rawlsian._engines.finishing import free_centers, refined, walked_means
 from rawlsian._engines.intervals import (
+    ROWS_A_BLOCK,
     Comparisons,
     bootstrap_reaches,
     squared_distances,
@@ -96,7 +98,9 @@ class ArrayRows(Rows):
 
     def distances(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the distance of each row to every center."""
-        distances: NDArray[np.float64] = euclidean_distances(as_given(self.X), centers)
+        distances, X = np.empty((len(self.X), len(centers))), as_given(self.X)
+        for rows in gen_batches(len(distances), ROWS_A_BLOCK):
+            distances[rows] = euclidean_distances(X[rows], centers)
         return distances
 
 

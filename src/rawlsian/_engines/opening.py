@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rawlsian._core.checks import check_examples, clear_errors_of_x
+from rawlsian._core.checks import ROW_TYPES, check_examples, clear_errors_of_x
 from rawlsian._core.sparse import Matrix, as_matrix
 from rawlsian._engines.engine import Rows
 from rawlsian._engines.features import check_features, set_features
@@ -47,6 +46,6 @@ def open_new(estimator: Any, X: Any, *, least_rows: int = 1) -> Rows:
 def _validated(estimator: Any, X: Any, **options: Any) -> Matrix:
     with clear_errors_of_x(X):
         checked = validate_data(
-            estimator, X, accept_sparse="csr", dtype=np.float64, order="C", **options
+            estimator, X, accept_sparse="csr", dtype=ROW_TYPES, order="C", **options
         )
     return as_matrix(checked)
