@@ -579,16 +579,23 @@ def promising_pairs(
     after each, in no particular order.
     """
     n_moves, n_samples, n_groups = order.shape[0], norms.shape[0], utilities.shape[0]
-    slack = tolerance * group_sizes.sum()
+    slack, lag = tolerance * group_sizes.sum(), utilities.argmin()
     found, out, n_found = np.empty(64, np.int64), np.empty((64, n_groups)), 0
     columns, values = np.empty(X.shape[1], np.int64), np.empty(X.shape[1])
-    dots, loss = np.empty(n_samples), np.empty(n_groups + 1)
+    dots, both = np.empty(n_samples), np.empty(n_groups + 1)
     original = (members, counts, mass, mean_norms, mean_dots, products, move_costs)
     scratch = (
         members.copy(), counts.copy(), mass.copy(), mean_norms.copy(),
         mean_dots.copy(), products.copy(), move_costs.copy(),
     )  # fmt: skip
-    after = scratch[6]
+    # Positions of the costs of a move's two clusters in the scratch move_costs.
+    after, stride = scratch[6].ravel(), n_samples * (n_groups + 1)
+    least, last = np.uint64(lag * n_samples), np.uint64(n_groups * n_samples)
+    leave, enter = np.empty(n_moves, np.uint64), np.empty(n_moves, np.uint64)
+    for later in range(n_moves):
+        y = examples[order[later]]
+        leave[later] = labels[y] * stride + y
+        enter[later] = targets[order[later]] * stride + y
     for place in places:
         a = order[place]
         if 2 * costs[a] - saved[a] >= limit:
@@ -601,26 +608,35 @@ def promising_pairs(
         for c, w in ((A, -weights[x]), (B, weights[x])):
             enter_cluster(c, w, x, 0, dots, norms, weights, groups, labels, *scratch)
         is_emptied = scratch[0][A] == 0
+        for g in range(n_groups + 1):
+            both[g] = move_costs[B, g, x] + (0.0 if is_emptied else move_costs[A, g, x])
         for later in range(place + 1, n_moves):
             b = order[later]
             if costs[a] + costs[b] - saved[a] >= limit:
                 break
-            y, D = examples[b], targets[b]
-            if y == x or (is_emptied and D != A):
+            # First what rules out most pairs: the group that is lowest must not lose.
+            loss = both[lag] + (
+                after[leave[later] + least] + after[enter[later] + least]
+            )
+            total = both[n_groups] + (
+                after[leave[later] + last] + after[enter[later] + last]
+            )
+            loss = pooled_loss(own, everyone, loss, total)
+            if not loss < 0.0 or total >= limit:
                 continue
-            for g in range(n_groups + 1):
-                leave = 0.0 if is_emptied else move_costs[A, g, x]
-                loss[g] = move_costs[B, g, x] + leave
-                loss[g] += after[labels[y], g, y] + after[D, g, y]
-            if loss[n_groups] >= limit:
+            if examples[b] == x or (is_emptied and targets[b] != A):
                 continue
             for g in range(n_groups):
-                loss[g] = pooled_loss(own, everyone, loss[g], loss[n_groups])
-                out[n_found, g] = utilities[g] - loss[g] / group_sizes[g]
+                plane = np.uint64(g * n_samples)
+                loss = both[g] + (
+                    after[leave[later] + plane] + after[enter[later] + plane]
+                )
+                loss = pooled_loss(own, everyone, loss, total)
+                out[n_found, g] = utilities[g] - loss / group_sizes[g]
             is_admitted, is_harmless = judge(out, n_found, utilities, tolerance)
             if not is_admitted:
                 continue
-            limit = next_limit(limit, slack, False, loss[n_groups], is_harmless)
+            limit = next_limit(limit, slack, False, total, is_harmless)
             found[n_found] = min(a, b) * n_moves + max(a, b)
             n_found += 1
             if n_found == found.shape[0]:
