@@ -192,20 +192,28 @@ def nearest_utilities(
 
     ``squared`` holds the distances to the means that did not change.  OUT: utilities.
     """
-    n_clusters, n_features = mass.shape[0], X.shape[1]
+    changed, others = np.flatnonzero(is_changed), np.flatnonzero(~is_changed)
+    # One row per feature: the innermost loop runs over contiguous memory.
+    columns_of_sums = np.empty((X.shape[1], len(changed)))
+    for place in range(len(changed)):
+        for j in range(X.shape[1]):
+            columns_of_sums[j, place] = label_sums[changed[place], 0, j]
+    products = np.empty(len(changed))
     utilities[:] = 0.0
     for i in range(X.shape[0]):
         best = np.inf
-        for c in range(n_clusters):
-            if not is_changed[c]:
-                best = min(best, squared[c, i])
-        for c in range(n_clusters):
-            if is_changed[c]:
-                product = 0.0
-                for j in range(n_features):
-                    product += (X[i, j] - shift[j]) * label_sums[c, 0, j]
-                value = norms[i] - 2 * product / mass[c] + mean_norms[c]
-                best = min(best, max(value, 0.0))
+        for c in others:
+            best = min(best, squared[c, i])
+        products[:] = 0.0
+        for j in range(X.shape[1]):
+            value = X[i, j] - shift[j]
+            if value != 0.0:
+                for place in range(len(changed)):
+                    products[place] += value * columns_of_sums[j, place]
+        for place in range(len(changed)):
+            c = changed[place]
+            value = norms[i] - 2 * products[place] / mass[c] + mean_norms[c]
+            best = min(best, max(value, 0.0))
         utilities[groups[i]] += weights[i] * best
     for g in range(utilities.shape[0]):
         utilities[g] = max_distance - utilities[g] / group_sizes[g]

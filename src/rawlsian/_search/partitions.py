@@ -37,7 +37,7 @@ SAME = 1e-9
 
 # Improving takes most of the time, so partitions are limited: the largest number of
 # rows in all of them together, and the number of partitions to keep in any case.
-AFFORDABLE, LEAST_KEPT = 100_000, 2
+AFFORDABLE, LEAST_KEPT = 80_000, 2
 
 
 def best_partitions(

@@ -16,6 +16,8 @@ MOST_MOVES = 20_000
 # With more, the least gain of a batch or a sweep, relative to the mean cost of the
 # worst-off group.
 LEAST_GAIN = 1e-6
+# Least gain of a batch with more than MOST_NUMBERS in X, of which each step takes long.
+LEAST_GAIN_OF_MANY, MOST_NUMBERS = 3e-5, 2**22
 
 
 class _Composed:
@@ -91,6 +93,7 @@ class Rawls:
     searched. With more, no pairs are searched, as R2 finds pairs only if R1 still finds
     moves; and a batch or a sweep must gain a millionth of the mean cost of the
     worst-off group, or there would be thousands of steps that change next to nothing.
+    With more than 4 million numbers in X, a batch must gain 3e-5 of it.
     If everyone counts by the nearest mean, no pairs are searched either: hundreds of
     pairs bring next to nothing then, and each takes ten times as long to find.
     """
@@ -99,7 +102,9 @@ class Rawls:
         """Yield the proposals of the first operator that raises the lowest utility."""
         n_moves = assignment.problem.n_samples * (assignment.n_clusters - 1)
         if n_moves > MOST_MOVES:
-            composed = FirstOf(Batch(LEAST_GAIN), Relocate(least_gain=LEAST_GAIN))
+            is_large = assignment.problem.X.size > MOST_NUMBERS
+            least_gain = LEAST_GAIN_OF_MANY if is_large else LEAST_GAIN
+            composed = FirstOf(Batch(least_gain), Relocate(least_gain=LEAST_GAIN))
         elif assignment.problem.utility == "nearest":
             composed = FirstOf(Batch(), Relocate())
         else:
