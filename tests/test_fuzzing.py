@@ -152,6 +152,10 @@ def test_a_model_whose_numbers_overflow_is_refused_in_one_sentence(fuzzer):
     assert fuzzer.run(fuzzer.make(100, 2322))[1] is None
 
 
+def test_a_center_that_is_too_large_is_named_by_its_first_digits(fuzzer):
+    assert fuzzer.run(fuzzer.make(4, 6747))[1] is None
+
+
 def test_text_of_parquet_that_is_not_utf_8_is_refused_in_one_sentence(tmp_path):
     path = tmp_path / "table.parquet"
     broken = pa.array([b"a", b"\x9b"]).view(pa.string())

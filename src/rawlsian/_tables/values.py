@@ -141,11 +141,11 @@ def _refuse_not_finite(
 ) -> None:
     if not np.isfinite(numbers).all():
         place = int(np.flatnonzero(~np.isfinite(numbers))[0])
-        value = column.levels[place].as_py()
+        text = str(column.levels[place].as_py())
         raise TableError(
-            f"column {column.name!r} holds infinity or a number too large ({value}) in "
-            f"{column.first_row(place)}; replace it, or say --na {str(value)!r} if "
-            f"it means missing{or_else}."
+            f"column {column.name!r} holds infinity or a number too large ({text:.60}) "
+            f"in {column.first_row(place)}; replace it, or say --na {text!r:.60} if it "
+            f"means missing{or_else}."
         )
 
 
