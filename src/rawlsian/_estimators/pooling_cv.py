@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rawlsian._core.balanced import balanced_part
 from rawlsian._core.folds import deal_problem, part_of
 from rawlsian._core.nearest import nearest
 from rawlsian._core.problem import Problem
-from rawlsian._outofcore.sample import balanced_part
 from rawlsian._search.crossing import TimeLimit, whole_search
 from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns, Solutions
 from rawlsian._support.threads import n_threads, run_together

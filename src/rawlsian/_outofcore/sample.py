@@ -7,8 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rawlsian._core.balanced import (
+    balanced_part,
+    draw_ranks,
+    rows_of_ranks,
+    weighted_problem,
+)
 from rawlsian._core.problem import Problem
-from rawlsian._core.sparse import Matrix
 from rawlsian._outofcore.problem import OutOfCoreProblem
 from rawlsian._rows.executors import Column
 
@@ -61,7 +66,7 @@ def draw_sample(
     members = large.members.sum(axis=0)
     n_searched = _n_searched(n_clusters, members)
     most = max(MOST_NUMBERS // large.blocks.n_features, n_searched)
-    ranks = _draw(members, min(TIMES_COMPARED * n_searched, most), rng)
+    ranks = draw_ranks(members, min(TIMES_COMPARED * n_searched, most), rng)
     before = np.cumsum(large.members, axis=0) - large.members
     wanted = [
         [
@@ -75,30 +80,7 @@ def draw_sample(
     X = np.concatenate([each[0] for each in found])
     groups = np.concatenate([each[1] for each in found])
     weights = np.concatenate([each[2] for each in found])
-    return Sample(_weighted(X, groups, weights, large.people), wanted)
-
-
-def balanced_part(problem: Problem, n_rows: int, rng: np.random.RandomState) -> Problem:
-    """Return a weighted part with equally many rows of each group, or all it has."""
-    rows = balanced_rows(problem, n_rows, rng)
-    return problem if len(rows) == problem.n_samples else weighted_part(problem, rows)
-
-
-def balanced_rows(
-    problem: Problem, n_rows: int, rng: np.random.RandomState
-) -> NDArray[np.int64]:
-    """Draw equally many rows of each group, or all it has; ascending."""
-    has_weight = problem.weights > 0
-    members = np.bincount(problem.groups[has_weight], minlength=problem.n_groups)
-    ranks = _draw(members, n_rows, rng)
-    return _rows_of_ranks(problem.groups, problem.weights, ranks)
-
-
-def weighted_part(problem: Problem, rows: NDArray[np.int64]) -> Problem:
-    """Return some rows, weighted so that each group stands for all of its people."""
-    return _weighted(
-        problem.X[rows], problem.groups[rows], problem.weights[rows], problem.people
-    )
+    return Sample(weighted_problem(X, groups, weights, large.people), wanted)
 
 
 def _n_searched(n_clusters: int, members: NDArray[np.int64]) -> int:
@@ -109,41 +91,13 @@ def _n_searched(n_clusters: int, members: NDArray[np.int64]) -> int:
     return max(enough, SAMPLED_A_PLACE * n_clusters, SAMPLED_A_PLACE * n_groups)
 
 
-def _draw(
-    members: NDArray[np.int64], n_rows: int, rng: np.random.RandomState
-) -> list[NDArray[np.int64]]:
-    """Draw n_rows ranks within the groups: equally many per group, or all it has."""
-    left, drawn = n_rows, np.zeros_like(members)
-    for place, g in enumerate(np.argsort(members, kind="stable")):
-        drawn[g] = min(members[g], left // (len(members) - place))
-        left -= int(drawn[g])
-    # A Generator, unlike a RandomState, draws without shuffling all ranks.
-    generator = np.random.default_rng(rng.randint(2**32, size=4, dtype=np.uint32))
-    return [
-        np.sort(generator.choice(int(n), int(m), replace=False, shuffle=False))
-        for n, m in zip(members, drawn, strict=True)
-    ]
-
-
-def _weighted(
-    X: Matrix,
-    groups: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    people: NDArray[np.float64],
-) -> Problem:
-    """Return a problem whose groups have the same total weight as among all rows."""
-    scale = people / np.bincount(groups, weights)
-    names = np.arange(len(people))
-    return Problem.of_checked(X, names, groups, weights * scale[groups], 0.0)
-
-
 def _take(
     X: NDArray[Any],
     groups: NDArray[np.int32],
     weights: NDArray[np.float64],
     wanted: list[NDArray[np.int64]],
 ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.float64]]:
-    rows = _rows_of_ranks(groups, weights, wanted)
+    rows = rows_of_ranks(groups, weights, wanted)
     taken = np.broadcast_to(weights, groups.shape)[rows]
     return X[rows].astype(np.float64), groups[rows], taken
 
@@ -154,20 +108,5 @@ def _take_labels(
     labels: NDArray[np.int32],
     wanted: list[NDArray[np.int64]],
 ) -> NDArray[np.int32]:
-    taken: NDArray[np.int32] = labels[_rows_of_ranks(groups, weights, wanted)]
+    taken: NDArray[np.int32] = labels[rows_of_ranks(groups, weights, wanted)]
     return taken
-
-
-def _rows_of_ranks(
-    groups: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    wanted: list[NDArray[np.int64]],
-) -> NDArray[np.int64]:
-    """Return the row indices of the requested ranks among rows with weight."""
-    has_weight = np.broadcast_to(weights > 0, groups.shape)
-    rows = [
-        np.flatnonzero((groups == g) & has_weight)[ranks]
-        for g, ranks in enumerate(wanted)
-        if len(ranks)
-    ]
-    return np.sort(np.concatenate(rows)) if rows else np.empty(0, np.int64)

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rawlsian._core.balanced import balanced_part
 from rawlsian._core.problem import Problem, Utility
 from rawlsian._engines.outofcore import OutOfCoreEngine
 from rawlsian._estimators.kmeans import RawlsianKMeans
 from rawlsian._outofcore.problem import OutOfCoreProblem
-from rawlsian._outofcore.sample import balanced_part
 from rawlsian._recommend.effects import Effect, Sums, served_by, sum_up
 from rawlsian._recommend.population import MOST_LEFT_OUT, Population
 from rawlsian._recommend.rules import Clusters, Finder

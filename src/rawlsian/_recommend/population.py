@@ -10,8 +10,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from rawlsian._core.balanced import balanced_part, balanced_rows, weighted_part
 from rawlsian._core.problem import Problem, Utility
-from rawlsian._outofcore.sample import balanced_part, balanced_rows, weighted_part
 from rawlsian._recommend.effects import Effect, Served, served_by, sum_up
 from rawlsian._recommend.rules import Clusters, Finder
 

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rawlsian._core.assignment import Assignment
+from rawlsian._core.balanced import balanced_part
 from rawlsian._core.nearest import group_means, nearest
 from rawlsian._core.problem import Problem, Utility
 from rawlsian._core.relabeling import renumbering
-from rawlsian._outofcore.sample import balanced_part
 from rawlsian._search.crossing import random_centers
 from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns, Solutions
 from rawlsian._search.frontier import (
