@@ -1,8 +1,8 @@
 """Compile what a fit needs, before its first run, in two processes.
 
-Numba holds a lock while it compiles, so threads would not help. Each process makes a
-tiny walk: one calls the kernels of the search, the other those of walks and restarts.
-Both write to Numba's cache, where a fit finds all of them.
+Numba holds a lock while it compiles, so threads would not help. One process makes a
+tiny search and restarts, the other a tiny walk; both take about as long. They write to
+Numba's cache, where a fit finds all kernels that it needs.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from numpy.typing import NDArray
 from rawlsian._core.problem import Problem, Utility
 from rawlsian._search.fair_lloyd import FairRuns
 from rawlsian._search.lloyd import fair_runs
+from rawlsian._search.partitions import improved
 from rawlsian._search.restarts import kmeans_restarts
 from rawlsian._support.compile import is_compiled
 from rawlsian.operators.batch import Batch
-from rawlsian.operators.proposals import Operator
-from rawlsian.operators.relocate import Relocate
 from rawlsian.operators.traversal import traverse_of
 
 COMMAND = "from rawlsian._tables.compiling import compile_walks; compile_walks()"
 
-# Of a tiny table: the walks from its labels make several steps.
+# A tiny table, from whose labels a walk makes several steps.
 N_ROWS = 24
+LABELS = (np.arange(N_ROWS) // 2 % 3).astype(np.int32)
 
 
 def is_first_fit() -> bool:
@@ -53,31 +53,27 @@ def compile_fit() -> None:
 
 
 def compile_search() -> None:
-    """Call the kernels that search for centers and improve partitions.
+    """Call the kernels that search for centers, and those of k-means restarts.
 
-    Those of sparse rows come first: a fit is the first one until they are compiled.
+    They share functions. Kernels of dense rows are left to the fits that need them.
     """
-    for is_sparse in (True, False):
-        problem = _walk("assigned", Relocate(n_trials=4), is_sparse)
-        # Equal centers leave clusters empty, which are filled.
-        FairRuns(problem, 2).run(np.zeros((1, 3, problem.X.shape[1])))
-
-
-def compile_walks() -> None:
-    """Call the kernels of a walk under the nearest mean, and of k-means restarts."""
-    _walk("nearest", Batch())
+    problem = _problem("assigned")
+    # Equal centers leave clusters empty, which are filled.
+    FairRuns(problem, 2).run(np.zeros((1, 3, problem.X.shape[1])))
     kmeans_restarts(_rows(), 2, n_runs=2, random_state=0)
 
 
-def _rows(is_sparse: bool = False) -> NDArray[np.float64]:
-    """Return random rows; sparse ones are one-hot."""
-    if is_sparse:
-        return np.eye(6)[np.random.RandomState(0).randint(6, size=N_ROWS)]
-    return np.random.RandomState(0).normal(size=(N_ROWS, 2))
+def compile_walks() -> None:
+    """Call the kernels of a walk under the nearest mean, and of better partitions."""
+    problem = _problem("nearest")
+    traverse_of(problem, LABELS, operator=Batch())
+    improved(FairRuns(problem, 2), [LABELS], 3)
 
 
-def _walk(utility: Utility, operator: Operator, is_sparse: bool = False) -> Problem:
-    groups, labels = np.arange(N_ROWS) % 2, np.arange(N_ROWS) // 2 % 3
-    problem = Problem.from_arrays(_rows(is_sparse), groups, utility=utility)
-    traverse_of(problem, labels, operator=operator)
-    return problem
+def _rows() -> NDArray[np.float64]:
+    """Return random rows, one-hot."""
+    return np.eye(6)[np.random.RandomState(0).randint(6, size=N_ROWS)]
+
+
+def _problem(utility: Utility) -> Problem:
+    return Problem.from_arrays(_rows(), np.arange(N_ROWS) % 2, utility=utility)
