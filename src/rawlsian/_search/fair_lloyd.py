@@ -32,6 +32,8 @@ MAX_ITER = 300
 SAME = 1e-9
 
 RUNS_A_THREAD = 4
+# Runs of a batch on dense rows, at least: fewer would read each block too often.
+RUNS_A_BATCH = 8
 
 # Products of an iteration of a batch on dense rows, up to which each batch has a thread
 # of its own: starting threads in each iteration would take longer than it saves.
@@ -139,7 +141,7 @@ class FairRuns:
     ) -> Solutions:
         n_runs, n_clusters, n_features = init.shape
         # Two batches or more, whatever the number of threads, if each has some runs.
-        n_slots = max(-(-n_runs // 2), RUNS_A_THREAD)
+        n_slots = max(-(-n_runs // 2), RUNS_A_BATCH)
         n_slots = slots_for(min(n_slots, n_runs), self.problem, n_clusters)
 
         def run_batch(batch: int) -> Solutions:
