@@ -18,8 +18,10 @@ from rawlsian import (
     select,
     traverse,
 )
+from rawlsian._core.problem import Problem
 from rawlsian._search.fair_lloyd import FairRuns
 from rawlsian._search.partitions import best_partitions, improved
+from rawlsian.operators import relocate
 from support.cases import NICE, UTILITIES, cases, make_case
 
 
@@ -276,6 +278,51 @@ def test_relocating_moves_no_more_examples_than_it_must():
     walk = traverse(X, labels, np.arange(60) % 2, operator="relocate", max_iter=1)
 
     assert len(walk.operations[0].examples) <= 30 + 5
+
+
+@pytest.fixture
+def large(monkeypatch):
+    """Take any dense rows for so many that they are not moved one at a time."""
+    monkeypatch.setattr(relocate, "MOST_SWEPT", 0)
+    return Relocate(n_trials=30, least_gain=1e-6)
+
+
+def far_people(seed):
+    """Return rows far from the origin; the last group has three of 120, far apart."""
+    rng = np.random.default_rng(seed)
+    groups = np.array([0] * 60 + [1] * 57 + [2] * 3)
+    X = rng.normal(size=(120, 3)) + np.array([1000, -500, 0])
+    X[groups == 2] += [[8, 0, 0], [0, 8, 0], [0, 0, 8]]
+    return X, groups
+
+
+def test_on_large_data_relocating_serves_a_group_of_three_and_harms_no_minimum(large):
+    for seed in range(5):
+        X, groups = far_people(seed)
+        labels = np.arange(120) % 4
+
+        walk = traverse(X, labels, groups, operator=large, max_distance=0)
+
+        lowest = walk.utilities.min(axis=1)
+        assert walk.n_iter > 0
+        assert (np.diff(lowest) > 0).all()
+        assert lowest[-1] > 0.3 * lowest[0]  # distances: 0.3 of those at the start
+
+
+def test_trials_on_a_part_of_the_rows_propose_what_their_moves_lead_to(large):
+    X, groups = far_people(0)
+    labels = (np.arange(120) % 4).astype(np.int32)
+    assignment = Assignment(Problem.from_arrays(X, groups), labels)
+
+    (block,) = large.generate(assignment)
+
+    for j, utilities in enumerate(block.utilities):
+        after = labels.copy()
+        examples, targets = block.moves(j)
+        after[examples] = targets
+        assert utilities == pytest.approx(
+            Assignment(assignment.problem, after).utilities, abs=1e-6
+        )
 
 
 def test_the_same_assignment_gives_the_same_relocations(golden, start):

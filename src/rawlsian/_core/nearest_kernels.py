@@ -212,8 +212,8 @@ def nearest_utilities(
                     products[place] += value * columns_of_sums[j, place]
         for place in range(len(changed)):
             c = changed[place]
-            value = norms[i] - 2 * products[place] / mass[c] + mean_norms[c]
-            best = min(best, max(value, 0.0))
+            distance = norms[i] - 2 * products[place] / mass[c] + mean_norms[c]
+            best = min(best, max(distance, 0.0))
         utilities[groups[i]] += weights[i] * best
     for g in range(utilities.shape[0]):
         utilities[g] = max_distance - utilities[g] / group_sizes[g]

@@ -9,15 +9,15 @@ from rawlsian._core.assignment import Assignment
 from rawlsian.operators.batch import Batch
 from rawlsian.operators.proposals import Operator, Proposals, best_in_block
 from rawlsian.operators.r1_r2 import R1, R2, R2Exhaustive
-from rawlsian.operators.relocate import Relocate
+from rawlsian.operators.relocate import MOST_SWEPT, Relocate
 
 # With up to this many single moves, "rawls" searches all pairs of them.
 MOST_MOVES = 20_000
 # With more, the least gain of a batch or a sweep, relative to the mean cost of the
 # worst-off group.
 LEAST_GAIN = 1e-6
-# Least gain of a batch with more than MOST_NUMBERS in X, of which each step takes long.
-LEAST_GAIN_OF_MANY, MOST_NUMBERS = 3e-5, 2**22
+# Least gain of a batch where Relocate sweeps no rows, as each step takes long then.
+LEAST_GAIN_OF_MANY = 3e-5
 
 
 class _Composed:
@@ -102,7 +102,7 @@ class Rawls:
         """Yield the proposals of the first operator that raises the lowest utility."""
         n_moves = assignment.problem.n_samples * (assignment.n_clusters - 1)
         if n_moves > MOST_MOVES:
-            is_large = assignment.problem.X.size > MOST_NUMBERS
+            is_large = assignment.problem.X.size > MOST_SWEPT
             least_gain = LEAST_GAIN_OF_MANY if is_large else LEAST_GAIN
             composed = FirstOf(Batch(least_gain), Relocate(least_gain=LEAST_GAIN))
         elif assignment.problem.utility == "nearest":

@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rawlsian._core.assignment import Assignment
-from rawlsian._core.folds import deal_problem, part_of
+from rawlsian._core.balanced import balanced_part
+from rawlsian._core.nearest import group_means, nearest
 from rawlsian._core.parameters import check_count
-from rawlsian._core.problem import Problem
 from rawlsian._core.relabeling import renumbering
 from rawlsian._search.crossing import GIVE_UP_ABOVE, PATIENCE
-from rawlsian._search.entries import share_of_entries
-from rawlsian._search.fair_lloyd import DENSE_ABOVE, MAX_ITER, FairRuns, Solutions
+from rawlsian._search.fair_lloyd import MAX_ITER, FairRuns, Solutions
 from rawlsian._search.partitions import Labels, best_partitions, improved
 from rawlsian.operators.proposals import Proposals, check_least_gain
 
@@ -26,7 +25,8 @@ TRIALS_A_CLUSTER, N_IMPROVED = 16, 6
 # number, relative to the largest cost, and so many runs are compared as partitions.
 LEAST_GAIN_OF_RUN, N_COMPARED = 1e-4, 16
 # With more numbers in dense rows, sweeps over the examples would take minutes: trials
-# run on one row in N_PARTS, the best of them on all, and no rows are swept.
+# run on one row in N_PARTS, equally many of each group, the best of them on all rows,
+# and no rows are swept.
 MOST_SWEPT, N_PARTS = 2**22, 4
 
 
@@ -51,7 +51,8 @@ class Relocate:
         this, relative to the mean cost of the worst-off group; from 0 to below 1. Above
         0 there are also fewer sweeps before that, runs of Fair-Lloyd end at a gain of
         1e-4; and with dense rows of more than 4 million numbers, trials run on a
-        quarter of them, the best of these on all, and no example is moved by itself.
+        quarter of them, equally many of each group, the best of these on all, and no
+        example is moved by itself.
     """
 
     n_trials: int | None = None
@@ -81,10 +82,17 @@ class Relocate:
             return
         runs = FairRuns(problem, MAX_ITER)
         cost = problem.max_distance - assignment.lowest
-        centers = self._centers_found(runs, self._relocated(assignment), cost)
+        init = self._relocated(assignment)
+        sweeps = (
+            self.least_gain == 0 or problem.X.size <= MOST_SWEPT or not runs.is_dense
+        )
+        if sweeps:
+            centers = self._found(runs, init, cost)
+        else:
+            centers = self._found_on_part(runs, init, assignment.centers)
         partitions = best_partitions(problem, centers + problem.shift, N_IMPROVED)
         found = []
-        if self._sweeps(problem):
+        if sweeps:
             least_gain = self.least_gain * cost
             partitions = improved(runs, partitions, n_clusters, least_gain=least_gain)
         for labels in partitions:
@@ -95,31 +103,34 @@ class Relocate:
             utilities = [assignment.utilities_after(*moves) for moves in found]
             yield Proposals(np.array(utilities), lambda j: found[j])
 
-    def _centers_found(
+    def _found(
         self, runs: FairRuns, init: NDArray[np.float64], cost: float
     ) -> NDArray[np.float64]:
-        """Return the centers that the trials lead to, shifted; the best if many."""
-        problem, ceiling = runs.problem, GIVE_UP_ABOVE * cost
-        if self.least_gain == 0:
-            return runs.run(init, patience=PATIENCE, ceiling=ceiling).centers
-        gain = LEAST_GAIN_OF_RUN
-        if self._sweeps(problem):
-            ends = runs.run(init, patience=PATIENCE, ceiling=ceiling, least_gain=gain)
-            return ends.centers[_best(ends)]
-        rng = np.random.RandomState(self.random_state)
-        part = part_of(problem, deal_problem(problem, N_PARTS, rng) == 0)
-        moved = problem.shift - part.shift
-        ends = FairRuns(part.pooled(problem.pooling.strength), MAX_ITER).run(
-            init + moved, patience=PATIENCE, ceiling=ceiling, least_gain=gain
-        )
-        return runs.run(ends.centers[_best(ends)] - moved, least_gain=gain).centers
+        """Return the centers of all trials, or the best if small gains do not count."""
+        counts_all = self.least_gain == 0
+        ends = runs.run(
+            init, patience=PATIENCE, ceiling=GIVE_UP_ABOVE * cost,
+            least_gain=0.0 if counts_all else LEAST_GAIN_OF_RUN,
+        )  # fmt: skip
+        return ends.centers if counts_all else ends.centers[_best(ends)]
 
-    def _sweeps(self, problem: Problem) -> bool:
-        """Return False if small gains do not count, and X has many numbers."""
-        is_small = problem.X.size <= MOST_SWEPT
-        return (
-            is_small or self.least_gain == 0 or share_of_entries(problem) < DENSE_ABOVE
-        )
+    def _found_on_part(
+        self,
+        runs: FairRuns,
+        init: NDArray[np.float64],
+        centers: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        """Return the centers of the best trials on a part of the rows, run on all.
+
+        ``init`` is shifted, ``centers``, those of the clustering now, are not.
+        """
+        problem, rng = runs.problem, np.random.RandomState(self.random_state)
+        part = balanced_part(problem, problem.n_samples // N_PARTS, rng)
+        part = part.pooled(problem.pooling.strength)
+        cost = group_means(part, nearest(part.X, centers)[1]).max()
+        moved = problem.shift - part.shift
+        best = self._found(FairRuns(part, MAX_ITER), init + moved, cost)
+        return runs.run(best - moved, least_gain=LEAST_GAIN_OF_RUN).centers
 
     def _relocated(self, assignment: Assignment) -> NDArray[np.float64]:
         """Return the centers of each trial: the means, one put on a random example."""
