@@ -152,7 +152,15 @@ def test_a_model_whose_numbers_overflow_is_refused_in_one_sentence(fuzzer):
     assert fuzzer.run(fuzzer.make(100, 2322))[1] is None
 
 
-def test_a_center_that_is_too_large_is_named_by_its_first_digits(fuzzer):
+def test_a_number_that_is_too_large_is_named_by_its_first_digits(fuzzer, tmp_path):
+    path = tmp_path / "table.csv"
+    rows = "".join(f"{j % 2},{j},a\n" for j in range(40))
+    path.write_text(f"sex,age,segment\n0,{'9' * 400},a\n{rows}")
+
+    said = sentence(rawlsian("audit", path, "--sensitive", "sex", "--labels", "segment",
+                             "--numeric", "age"))  # fmt: skip
+
+    assert f"too large ({'9' * 60}...) in row 1; replace it." in said
     assert fuzzer.run(fuzzer.make(4, 6747))[1] is None
 
 

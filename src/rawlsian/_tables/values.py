@@ -16,6 +16,9 @@ from rawlsian.preprocessing.reading import AS_IT_IS, Reading
 
 Kind = Literal["number", "category"]
 
+# Characters of a value that a sentence shows.
+LONGEST_SHOWN = 60
+
 
 class Used(NamedTuple):
     """A column that is used: levels are floats, or texts of categories."""
@@ -142,10 +145,12 @@ def _refuse_not_finite(
     if not np.isfinite(numbers).all():
         place = int(np.flatnonzero(~np.isfinite(numbers))[0])
         text = str(column.levels[place].as_py())
+        shown, or_missing = f"{text[:LONGEST_SHOWN]}...", ""
+        if len(text) <= LONGEST_SHOWN:
+            shown, or_missing = text, f", or say --na {text!r} if it means missing"
         raise TableError(
-            f"column {column.name!r} holds infinity or a number too large ({text:.60}) "
-            f"in {column.first_row(place)}; replace it, or say --na {text!r:.60} if it "
-            f"means missing{or_else}."
+            f"column {column.name!r} holds infinity or a number too large ({shown}) in "
+            f"{column.first_row(place)}; replace it{or_missing}{or_else}."
         )
 
 
