@@ -34,8 +34,9 @@ Licence: Creative Commons Attribution 4.0 International (CC BY 4.0),
 https://creativecommons.org/licenses/by/4.0/
 
 People whom a Portuguese bank called from 2008 to 2010 to sell them a deposit. They did
-not ask to be called; the rows hold age, marital status and money. Few levels of
-education and marital status stand for all. Use it to study methods, not people.
+not ask to be called; the rows hold age, marital status and money. Education has four
+levels and marital status three; widowed people count as divorced. Use it to study
+methods, not people.
 """
 
 
@@ -90,8 +91,11 @@ def load_bank(path: str | Path) -> Bunch:
 
 def _read(path: Path) -> dict[str, NDArray[Any]]:
     """Return the columns of the file, after a check that it is UCI's."""
-    with path.open(newline="", encoding="utf-8") as lines:
-        header, *rows = list(csv.reader(lines, delimiter=";")) or [[]]
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as lines:
+            header, *rows = list(filter(None, csv.reader(lines, delimiter=";"))) or [[]]
+    except (csv.Error, UnicodeDecodeError):
+        header, rows = [], []
     if header != COLUMNS or any(len(row) != len(COLUMNS) for row in rows):
         raise ValueError(
             f"{path} does not have the {len(COLUMNS)} columns of UCI's bank.csv, with "
