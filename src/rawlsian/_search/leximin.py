@@ -161,7 +161,9 @@ def _statistics(
     else:
         sums = np.empty((*shape, n_features))
         for j in range(n_features):
-            sums[:, :, j] = add_up(problem.X[:, j] - problem.shift[j])
+            # In float64 also for rows of float32, with any version of NumPy.
+            column = np.subtract(problem.X[:, j], problem.shift[j], dtype=np.float64)
+            sums[:, :, j] = add_up(column)
     return add_up(np.ones(len(labels))), sums, add_up(problem.norms)
 
 
