@@ -37,7 +37,8 @@ from rawlsian._engines.intervals import (
 from rawlsian._outofcore.problem import MAX_PASSES
 from rawlsian._outofcore.sample import SAMPLED_A_PLACE
 from rawlsian._rows.groups import encode_groups
-from rawlsian._search.fair_lloyd import FairRuns, Solutions
+from rawlsian._search.entries import share_of_entries
+from rawlsian._search.fair_lloyd import DENSE_ABOVE, FairRuns, Solutions
 from rawlsian.operators.proposals import Operator
 from rawlsian.operators.traversal import Trajectory, traverse_of
 
@@ -168,10 +169,7 @@ class InMemoryEngine(Engine):
         """Return the problem, or a weighted part with equally many rows of a group."""
         check_n_clusters(n_clusters, self.problem)
         n_places = max(n_clusters, self.problem.n_groups)
-        least = LEAST_SEARCHED
-        if not isinstance(self.problem.X, SparseRows):
-            share = FEW_COLUMNS / self.problem.X.shape[1]
-            least = round(least * max(min(share, 1.0) ** 0.5, 0.5))
+        least = _least_searched(self.problem)
         n_rows = effort * max(least, SEARCHED_A_CLUSTER * n_clusters)
         n_rows = max(n_rows, SAMPLED_A_PLACE * n_places)
         if self.problem.n_samples <= n_rows:
@@ -275,6 +273,14 @@ class InMemoryEngine(Engine):
         return found, bootstrap_reaches(
             tables, found, n_bootstrap, confidence, random_state
         )
+
+
+def _least_searched(problem: Problem) -> int:
+    """Return the least number of rows to search: fewer if they are wide and dense."""
+    share = FEW_COLUMNS / int(problem.X.shape[1])
+    if share >= 1 or share_of_entries(problem) <= DENSE_ABOVE:
+        return LEAST_SEARCHED
+    return round(LEAST_SEARCHED * max(float(np.sqrt(share)), 0.5))
 
 
 def _labels_by(
