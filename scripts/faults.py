@@ -199,6 +199,7 @@ class Faults:
                 process.send_signal(sent)
             else:  # the machine is faster now
                 seconds = time.perf_counter() - began
+                self._with_earlier(folder)
                 continue
             codes.append(end(process)[0])
             # Python itself may not be ready yet to handle a signal.

@@ -104,10 +104,10 @@ def test_a_second_process_reuses_the_compiled_kernels(tmp_path):
         "    assert os.wait()[1] == 0"
     )
 
-    told = run(program, NUMBA_CACHE_DIR=str(tmp_path)).splitlines()
+    printed = run(program, NUMBA_CACHE_DIR=str(tmp_path)).splitlines()
 
-    assert told[:2] == ["1 0", "1 0"]
-    assert told[2:] == ["0 1", "0 1"]
+    assert printed[:2] == ["1 0", "1 0"]
+    assert printed[2:] == ["0 1", "0 1"]
 
 
 def test_without_a_writable_cache_it_compiles_each_time():

@@ -614,7 +614,7 @@ def promising_pairs(
             b = order[later]
             if costs[a] + costs[b] - saved[a] >= limit:
                 break
-            # First what rules out most pairs: the group that is lowest must not lose.
+            # First what rules out most pairs: the group that is lowest must gain.
             loss = both[lag] + (
                 after[leave[later] + least] + after[enter[later] + least]
             )

@@ -56,7 +56,11 @@ SearchEnd = Literal["completed", "max_time", "max_passes", "interrupted"]
 
 
 def population_size(n_clusters: int) -> int:
-    """Return the number of solutions kept: more clusters allow more differences."""
+    """Return the number of solutions kept.
+
+    It rises with the differences that more clusters allow, to 46 at 11 clusters, and
+    then falls to 24 as runs take longer.
+    """
     return min(4 * n_clusters + 4, round(MOST_KEPT * _batch_share(n_clusters)))
 
 
@@ -81,6 +85,7 @@ def _share(n_clusters: int) -> float:
 
 
 def _batch_share(n_clusters: int) -> float:
+    """Return the factor of crossings per batch and of solutions kept."""
     return float(np.sqrt(_share(n_clusters)))
 
 

@@ -35,8 +35,9 @@ RUNS_A_THREAD = 4
 # Runs of a batch on dense rows, at least: fewer would read each block too often.
 RUNS_A_BATCH = 8
 
-# Products of an iteration of a batch on dense rows, up to which each batch has a thread
-# of its own: starting threads in each iteration would take longer than it saves.
+# Products of an iteration of a batch on dense rows, up to which two cores have a batch
+# each: starting threads three times an iteration took longer than it saved. More cores
+# share each iteration, as four batches instead of two take 8 % more CPU.
 PRODUCTS_A_BATCH = 2**30
 
 # Share of entries in X above which matrix products are faster.

@@ -18,9 +18,10 @@ from rawlsian.bounds.rows import GroupedRows, WeightedRows, merged
 # Pairs that are this close to being together or apart are not worth branching on.
 DECIDED = 1e-4
 
-# A relaxation ends when it hardly gains this share of what is missing: branching is
-# worth more. The root goes on, as its bound stands if there is no time to branch.
-WORTHWHILE = 0.1
+# A relaxation ends when PATIENCE evaluations in a row each gain less than this share of
+# what is missing: branching is worth more. The root goes on, as its bound stands if
+# there is no time to branch.
+LEAST_SHARE_GAINED = 0.1
 
 
 class Node(NamedTuple):
@@ -103,8 +104,8 @@ def _solve(first: Subproblem, least: float, order: int, limits: Limits) -> Node:
 
     def plane_of(lam: NDArray[np.float64]) -> Plane:
         part = first.at(lam) if solved else first
-        if part.bound == -np.inf:  # the root was solved
-            for _ in part.iterate(limits, WORTHWHILE):
+        if part.bound == -np.inf:  # not solved yet, unlike the root
+            for _ in part.iterate(limits, LEAST_SHARE_GAINED):
                 pass
         solved.append(part)
         return Plane(part.bound, lam, part.group_costs())
@@ -160,7 +161,8 @@ class Subproblem:
     ) -> Iterator[tuple[int, float]]:
         """Yield the number of iterations and the bound.
 
-        Ends earlier if ``share`` of what is missing to the target is not gained.
+        Ends earlier if PATIENCE evaluations in a row each gain less than ``share`` of
+        what is missing to the target.
         """
         for n_iter, cost in self.relaxation.iterate(
             limits.max_iter,

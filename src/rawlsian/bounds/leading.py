@@ -97,7 +97,7 @@ def clip_to_sum(values: NDArray[np.float64], total: float) -> NDArray[np.float64
     after = int(np.searchsorted(sums, total))  # the first sum that is no smaller
     if after == len(sums):
         return np.ones_like(values)
-    less = (sums[after] - total) / max(n_between[after - 1], 1.0) if after else 0.0
+    less = (sums[after] - total) / n_between[after - 1] if after else 0.0
     clipped: NDArray[np.float64] = np.clip(values - (ends[after] + less), 0.0, 1.0)
     return clipped
 

@@ -114,7 +114,8 @@ class Relaxation:
 
         Ends after max_iter iterations, at the time ``ends``, when the bound reaches
         ``target``, or when PATIENCE evaluations in a row raise it by less than tol,
-        relative to itself, or by less than a share of what is missing to the target.
+        relative to itself, or by less than ``share`` of what is missing to the target,
+        which is then finite.
         ``multiplier`` is that of the best bound.
         """
         best, n_failures = self.spectral_bound(), 0
