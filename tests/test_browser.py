@@ -269,6 +269,16 @@ def test_groups_of_too_few_people_are_faint_and_without_interval(open_page):
     assert last.locator(".before-bar").count() == 0
 
 
+def test_a_distance_beyond_the_chart_is_a_triangle_and_no_dot(open_page):
+    *fits, small = make_fits(3, n_small=1)
+    opened = open_page(make_fit_page(3, group_fits=(*fits, replace(small, before=900))))
+
+    last = opened.tab.locator("#fits-chart .fit.small")
+    assert last.locator("path.before-dot").count() == 1
+    assert last.locator("circle.before-dot").count() == 0
+    assert "beyond the chart" in opened.text("#fits-caption")
+
+
 # --- Options ---
 
 

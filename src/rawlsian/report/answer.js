@@ -17,7 +17,9 @@ function writeFits() {
   const { rows, ties, hasAfter } = page.fits;
   fill("fits-legend", fitsLegend());
   fill("fits-chart", rows.map(fitRow), fitAxis());
-  fill("fits-caption", paragraphs([page.levelText, ...ties].filter((text) => text)));
+  const hasOutside = rows.some((row) => [row.before, row.after ?? row.before].some(isOutside));
+  const outside = hasOutside ? "A triangle at the edge stands for a distance beyond the chart." : "";
+  fill("fits-caption", paragraphs([page.levelText, ...ties, outside].filter((text) => text)));
   const [before, after] = hasAfter ? names() : ["Distance"];
   const heads = hasAfter ? [before, "Interval", after, "Interval", "Change"] : [before, "Interval"];
   table("fits-table", [columnHead("Group", false), ...["People", ...heads].map((head) => columnHead(head))],
@@ -61,6 +63,7 @@ function placeOf(value) {
   const { low, high } = page.fits;
   return Math.min(Math.max(100 * (value - low) / (high - low), 0), 100);
 }
+const isOutside = (value) => value < page.fits.low || value > page.fits.high;
 const at = (value) => `${placeOf(value).toFixed(2)}%`;
 
 const vertical = (value, y1, y2, kind) => drawn("line", { x1: at(value), x2: at(value), y1, y2, class: kind });
@@ -72,6 +75,13 @@ function errorBar(interval, y, kind) {
     vertical(low, y - 4, y + 4, kind), vertical(high, y - 4, y + 4, kind)];
 }
 
+// A dot, or a triangle at the edge that points to where the value lies.
+function fitMark(value, y, r, kind) {
+  if (!isOutside(value)) return drawn("circle", { cx: at(value), cy: y, r, class: kind });
+  const d = value > page.fits.high ? "M-9,-5.5L1,0L-9,5.5Z" : "M9,-5.5L-1,0L9,5.5Z";
+  return drawn("svg", { x: at(value), y, height: 1, class: "marks" }, drawn("path", { d, class: kind }));
+}
+
 function fitRow(row) {
   const { ticks, hasAfter } = page.fits;
   const grid = [...ticks.map((tick) => vertical(tick, 0, "100%", "grid-line")), vertical(100, 0, "100%", "reference")];
@@ -81,10 +91,10 @@ function fitRow(row) {
   if (has) marks.push(drawn("line", { x1: at(row.before), y1: upper, x2: at(row.after), y2: lower, class: "link" }));
   const kind = hasAfter ? "before" : "after";
   marks.push(...errorBar(row.beforeInterval, upper, `${kind}-bar`),
-    drawn("circle", { cx: at(row.before), cy: upper, r: 5, class: `${kind}-dot` }));
+    fitMark(row.before, upper, 5, `${kind}-dot`));
   if (has) {
     marks.push(...errorBar(row.afterInterval, lower, "after-bar"),
-      drawn("circle", { cx: at(row.after), cy: lower, r: 5.5, class: "after-dot" }));
+      fitMark(row.after, lower, 5.5, "after-dot"));
   }
   const values = has ? [level(row.before), " → ", element("b", {}, level(row.after))] : [element("b", {}, level(row.before))];
   if (has ? row.isTieAfter : row.isTieBefore) values.unshift(tag("tie"), " ");
