@@ -122,6 +122,18 @@ def test_commands_print_what_the_page_shows(page, tmp_path, monkeypatch):
                 assert found == shown, command
 
 
+def test_the_first_rows_of_the_labels_are_those_of_the_file(tmp_path, monkeypatch):
+    put_tables(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    (shown,) = re.findall(r"^row,id,cluster.*?(?=^```)",
+                          (DOCS / "start.md").read_text(), re.M | re.S)  # fmt: skip
+
+    printed("rawlsian fit people.csv --sensitive sex --drop segment --clusters 5 "
+            "--out labels.csv")  # fmt: skip
+
+    assert (tmp_path / "labels.csv").read_text().startswith(shown)
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "sh")])
 def test_commands_that_are_not_run_have_options_that_exist(page):
     commands = get_command(app).commands
