@@ -484,6 +484,25 @@ def test_branching_closes_a_gap_that_the_relaxation_leaves():
     assert tree.certificate is None
 
 
+def test_no_relaxation_of_a_tree_is_solved_twice(monkeypatch):
+    case, solved = make_case(5, 30, 4, 2), []
+    iterate = Relaxation.iterate
+
+    def noted(self, *arguments):
+        solved.append(self)
+        return iterate(self, *arguments)
+
+    monkeypatch.setattr(Relaxation, "iterate", noted)
+
+    tree = proved_bound(
+        case.X, case.groups, n_clusters=4, max_nodes=3, max_iter=20, random_state=0
+    )
+
+    assert tree.n_nodes == 3
+    assert len(solved) >= 3
+    assert len({id(each) for each in solved}) == len(solved)
+
+
 @pytest.mark.parametrize("seed", [20, 80, 140, 170])
 def test_as_many_clusters_as_rows_cost_nothing_in_a_tree_either(seed):
     case = make_case(seed, 7, 3, 1, rows="duplicates", weights="floats")

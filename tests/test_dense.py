@@ -103,6 +103,25 @@ def test_a_sampled_fit_is_the_same_on_any_number_of_threads(
     assert (fits[0].labels_ == fits[1].labels_).all()
 
 
+@pytest.mark.parametrize(
+    ("n_columns", "n_searched"), [(200, 200), (450, 133), (800, 100), (1600, 100)]
+)
+def test_fewer_wide_rows_are_searched_if_they_are_dense(
+    few_searched, n_columns, n_searched
+):
+    rng, drawn = np.random.RandomState(0), np.random.RandomState(1)
+    dense = rng.normal(size=(300, n_columns))
+    one_hot = np.eye(n_columns)[rng.randint(n_columns, size=300)]
+    groups = np.arange(300) % 2
+
+    found = [
+        memory.InMemoryEngine(Problem.from_arrays(X, groups)).to_search(2, drawn, 1.0)
+        for X in (dense, one_hot)
+    ]
+
+    assert [each.n_samples for each in found] == [n_searched, 200]
+
+
 @pytest.mark.parametrize("centers", ["free", "mean"])
 def test_what_a_sample_finds_is_finished_on_all_rows(few_searched, centers):
     X, groups = people(400, 3)

@@ -334,6 +334,15 @@ def test_work_is_cut_into_one_chunk_a_thread(monkeypatch):
     assert chunks == [(0, 33), (33, 66), (66, 100)]
 
 
+def test_work_done_together_comes_back_in_order(monkeypatch):
+    monkeypatch.setattr(_threads, "n_threads", lambda: 2)
+
+    for n_together in (1, 2, 5):
+        done = _threads.run_together(lambda i: i * i, 5, n_together)
+
+        assert done == [0, 1, 4, 9, 16]
+
+
 def test_numba_num_threads_sets_the_number_of_threads(monkeypatch):
     monkeypatch.setenv("NUMBA_NUM_THREADS", "5")
     assert _threads.n_threads() == 5
