@@ -190,15 +190,19 @@ def test_sigterm_is_ctrl_c_to_the_command_line():
     assert (trajectory.stop_reason, trajectory.n_iter) == ("interrupted", 1)
 
 
-def test_sigterm_ends_a_study_with_one_line_and_what_it_finished(tmp_path):
+def test_sigterm_ends_a_study_in_the_background_and_keeps_what_it_finished(tmp_path):
     command = [sys.executable, "-m", "rawlsian", "study", "--out", tmp_path]
     with subprocess.Popen(
         command,
+        # As shells start what is to run in the background.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
         try:
             while "people, 42 columns" not in process.stdout.readline():
                 assert process.poll() is None
+            process.send_signal(signal.SIGINT)  # is not meant for it
+            assert process.stdout.readline()
             process.terminate()
             # A kernel that is being compiled lets signals wait.
             _, errors = process.communicate(timeout=250)

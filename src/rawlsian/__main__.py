@@ -5,14 +5,20 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from typing import NoReturn
 
 WRONG_USE, STOPPED = 2, 130
 
+_sigterm_came = threading.Event()
+
 
 def main() -> None:
     """Run the command line; Ctrl-C and SIGTERM end it with one line."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    on_ctrl_c = signal.getsignal(signal.SIGINT)
+    if on_ctrl_c is signal.SIG_IGN:  # a shell started this in the background
+        signal.signal(signal.SIGINT, _only_for_sigterm)
+    if on_ctrl_c in (signal.SIG_IGN, signal.default_int_handler):
         signal.signal(signal.SIGTERM, _as_ctrl_c)
     try:
         _run()
@@ -22,9 +28,16 @@ def main() -> None:
 
 def _as_ctrl_c(*_: object) -> None:
     """Let SIGTERM end a command as Ctrl-C does, where that waits, too."""
+    _sigterm_came.set()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # while processes start
         raise KeyboardInterrupt
     signal.raise_signal(signal.SIGINT)
+
+
+def _only_for_sigterm(*_: object) -> None:
+    """Ignore Ctrl-C, which is not meant for a command in the background."""
+    if _sigterm_came.is_set():
+        raise KeyboardInterrupt
 
 
 def _run() -> None:
