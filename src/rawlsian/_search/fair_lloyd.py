@@ -32,6 +32,9 @@ MAX_ITER = 300
 SAME = 1e-9
 
 RUNS_A_THREAD = 4
+# Runs on sparse rows for each slot, so that few slots idle when the last runs are left,
+# and slots at least, which fill the registers.
+RUNS_A_SLOT, LEAST_SLOTS = 4, 8
 # Runs of a batch on dense rows, at least: fewer would read each block too often.
 RUNS_A_BATCH = 8
 
@@ -176,6 +179,9 @@ class FairRuns:
         problem, entries = self.problem, self.entries
         weights = problem.weights[entries.rows]
         n_runs, n_clusters, _ = init.shape
+        n_slots = slots_for(
+            max(n_runs // RUNS_A_SLOT, LEAST_SLOTS), problem, n_clusters
+        )
         found = Solutions(
             np.empty((n_runs, problem.n_groups)), np.empty((n_runs, problem.n_groups)),
             np.empty_like(init), np.empty(n_runs, np.int64),
@@ -185,8 +191,8 @@ class FairRuns:
             lloyd.fair_runs(
                 entries.shared, entries.ends, entries.columns, entries.values, weights,
                 entries.groups, problem.group_sizes, *problem.pooling[1:], self.squares,
-                init[start:stop], slots_for(stop - start, problem, n_clusters),
-                self.max_iter, patience, ceiling, least_gain,
+                init[start:stop], min(n_slots, stop - start), self.max_iter,
+                patience, ceiling, least_gain,
                 *(each[start:stop] for each in found),
             )  # fmt: skip
 
