@@ -2,6 +2,9 @@
 
 A crossing combines the centers of two solutions into the start of the next run, as
 HG-means does for k-means (Gribel and Vidal, 2019).
+
+Local repairs were tried for half of the offspring: a center whose rows lose least moves
+to a row that costs much. Searches then ended higher with 20, 50 and 100 clusters.
 """
 
 from __future__ import annotations
