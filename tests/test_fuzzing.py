@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from rawlsian._tables import unpack
+from rawlsian._tables import parts, unpack
 from rawlsian._tables.column import from_arrow
 from rawlsian._tables.columns import is_numbered
 from rawlsian._tables.errors import TableError
@@ -170,6 +170,25 @@ def test_text_of_parquet_that_is_not_utf_8_is_refused_in_one_sentence(tmp_path):
     pq.write_table(pa.table({"job": broken}), path)
 
     assert "is not a whole Parquet file" in sentence(audit(path))
+
+
+@pytest.mark.parametrize("place", [1, 2500], ids=["first rows", "later rows"])
+def test_text_of_parts_that_is_not_utf_8_is_refused_in_one_sentence(
+    tmp_path, monkeypatch, place
+):
+    monkeypatch.setattr(parts, "ROWS_LOOKED_AT", 1000)
+    words = [b"a", b"b"] * 1500
+    words[place] = b"\x9b"
+    table = pa.table({
+        "job": pa.array(words).view(pa.string()), "age": range(3000),
+        "sex": ["f", "m"] * 1500, "segment": list("xyz") * 1000,
+    })  # fmt: skip
+    pq.write_table(table, tmp_path / "0.parquet")
+
+    said = sentence(audit(tmp_path))
+
+    assert "0.parquet' cannot be read (" in said
+    assert "UTF8" in said
 
 
 def test_archives_that_cannot_be_read_leave_no_memory_behind(tmp_path):

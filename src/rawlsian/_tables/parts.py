@@ -89,10 +89,10 @@ class Piece(NamedTuple):
             with pq.ParquetFile(self.file) as file:
                 table = file.read_row_groups(
                     self.row_groups, columns=list(names), use_threads=False
-                )
+                ).slice(self.skipped, self.n_rows)
+                table.validate(full=True)  # text may not be UTF-8
         except (pa.ArrowException, OSError) as error:
             raise _unreadable(self.path, error) from error
-        table = table.slice(self.skipped, self.n_rows)
         return {
             name: from_arrow(name, table.column(name), missing_texts)._replace(
                 name_row=self.name_row
@@ -220,15 +220,17 @@ def _look_into(path: str, n_rows: int) -> tuple[Part, pa.Table]:
     try:
         with pq.ParquetFile(path) as file:
             about, schema = file.metadata, file.schema_arrow
+            names = schema.names
             sizes = [about.row_group(r).num_rows for r in range(about.num_row_groups)]
             first = pa.Table.from_batches(_first_rows(file, n_rows), schema)
-    except (pa.ArrowException, OSError) as error:
+            first.validate(full=True)  # text may not be UTF-8
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise _unreadable(path, error) from error
     try:
-        check_names(schema.names)
+        check_names(names)
     except TableError as error:
         raise TableError(f"in {path!r} {error}") from error
-    types = dict(zip(schema.names, schema.types, strict=True))
+    types = dict(zip(names, schema.types, strict=True))
     return Part(path, sizes, types), first
 
 
