@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -52,11 +53,20 @@ class Opened:
     def __init__(self, tab, address):
         self.tab, self.address = tab, address
         self.requests, self.complaints = [], []
-        tab.on("request", lambda request: self.requests.append(request.url))
-        tab.on("pageerror", lambda error: self.complaints.append(str(error)))
-        tab.on("console", lambda message: self.complaints.append(message.text))
+        self._listeners = {
+            "request": lambda request: self.requests.append(request.url),
+            "pageerror": lambda error: self.complaints.append(str(error)),
+            "console": lambda message: self.complaints.append(message.text),
+        }
+        for event, listener in self._listeners.items():
+            tab.on(event, listener)
         tab.goto(address)
         tab.wait_for_selector("body:not([aria-busy])")
+
+    def leave(self):
+        """Hear no more of the tab, in which another page may be opened."""
+        for event, listener in self._listeners.items():
+            self.tab.remove_listener(event, listener)
 
     def text(self, selector):
         return self.tab.inner_text(selector)
@@ -92,31 +102,56 @@ class Opened:
             return file.read()
 
 
-@pytest.fixture
-def open_page(browser, tmp_path):
-    contexts = []
-
-    def open_it(page, **settings):
-        file = tmp_path / "page.html"
-        file.write_text(page_html(page), encoding="utf-8")
-        contexts.append(browser.new_context(**settings))
-        return Opened(contexts[-1].new_page(), file.as_uri())
-
-    yield open_it
-    for context in contexts:
-        context.close()
-
-
-def opened_once(browser, tmp_path_factory, page):
-    file = tmp_path_factory.mktemp("page") / "page.html"
-    file.write_text(page_html(page), encoding="utf-8")
-    with browser.new_context() as context:
-        yield Opened(context.new_page(), file.as_uri())
+WINDOW = {"width": 1200, "height": 700}
 
 
 @pytest.fixture(scope="module")
-def only_page(browser, tmp_path_factory):
-    yield from opened_once(browser, tmp_path_factory, make_page())
+def context(browser):
+    with browser.new_context(viewport=WINDOW) as context:
+        yield context
+
+
+@pytest.fixture(scope="module")
+def spare(context):
+    """Return a tab for pages of one test; a tab of its own would take as long again."""
+    return context.new_page()
+
+
+def write_page(folder, page):
+    """Write a page; return its address."""
+    file = folder / "page.html"
+    file.write_text(page_html(page), encoding="utf-8")
+    return file.as_uri()
+
+
+@pytest.fixture
+def open_page(spare, tmp_path):
+    found = []
+
+    def open_it(page, window=WINDOW):
+        spare.set_viewport_size(window)
+        found.append(Opened(spare, write_page(tmp_path, page)))
+        return found[-1]
+
+    yield open_it
+    for opened in found:
+        opened.leave()
+
+
+@pytest.fixture(scope="module")
+def open_tab(context, tmp_path_factory):
+    """Return a function that opens a page in a tab of its own."""
+
+    def open_it(page):
+        address = write_page(tmp_path_factory.mktemp("page"), page)
+        return Opened(context.new_page(), address)
+
+    return open_it
+
+
+@pytest.fixture(scope="module")
+def only_page(open_tab):
+    return open_tab(make_page())
 
 
 @pytest.fixture
@@ -124,28 +159,17 @@ def opened(only_page):
     """Return the page of make_page(), reset, because opening takes a second."""
     tab = only_page.tab
     tab.emulate_media(media="screen", color_scheme="light")
-    tab.set_viewport_size({"width": 1200, "height": 700})
+    tab.set_viewport_size(WINDOW)
     tab.check("label:has-text('Step by step')")
     tab.press("#slider", "End")
     return only_page
 
 
 @pytest.fixture(scope="module")
-def pages(browser, tmp_path_factory):
+def pages(open_tab):
     """Return a function that opens a page of a kind and a number of groups once."""
-    make, found, contexts = {"fit": make_fit_page, "audit": make_audit_page}, {}, []
-
-    def opened_page(kind, n_groups):
-        if (kind, n_groups) not in found:
-            file = tmp_path_factory.mktemp("page") / "page.html"
-            file.write_text(page_html(make[kind](n_groups)), encoding="utf-8")
-            contexts.append(browser.new_context())
-            found[kind, n_groups] = Opened(contexts[-1].new_page(), file.as_uri())
-        return found[kind, n_groups]
-
-    yield opened_page
-    for context in contexts:
-        context.close()
+    make = {"fit": make_fit_page, "audit": make_audit_page}
+    return cache(lambda kind, n_groups: open_tab(make[kind](n_groups)))
 
 
 @pytest.fixture
@@ -163,8 +187,8 @@ def page_of_many():
 
 
 @pytest.fixture(scope="module")
-def many(browser, tmp_path_factory):
-    yield from opened_once(browser, tmp_path_factory, page_of_many())
+def many(open_tab):
+    return open_tab(page_of_many())
 
 
 KINDS = [(kind, n) for kind in ("fit", "audit") for n in (2, 5, 12)]
@@ -362,7 +386,7 @@ def test_maps_before_and_after_are_side_by_side_or_below_each_other(fit):
         boxes = [svg.bounding_box() for svg in fit.tab.locator("#maps > * > svg").all()]
         return [(round(box["x"]), round(box["y"])) for box in boxes]
 
-    fit.tab.set_viewport_size({"width": 1200, "height": 700})
+    fit.tab.set_viewport_size(WINDOW)
     (left, top), (right, same) = corners()
     assert left < right
     assert top == same
@@ -371,7 +395,7 @@ def test_maps_before_and_after_are_side_by_side_or_below_each_other(fit):
     (left, top), (same, below) = corners()
     assert left == same
     assert top < below
-    fit.tab.set_viewport_size({"width": 1200, "height": 700})
+    fit.tab.set_viewport_size(WINDOW)
 
 
 def test_twelve_groups_can_be_told_apart_in_bars_and_on_the_map(pages):
@@ -706,14 +730,14 @@ def test_nothing_is_wider_than_a_phone(pages, kind, n_groups):
     opened.tab.set_viewport_size({"width": 360, "height": 640})
 
     assert opened.tab.evaluate("document.documentElement.scrollWidth") <= 360
-    opened.tab.set_viewport_size({"width": 1200, "height": 700})
+    opened.tab.set_viewport_size(WINDOW)
 
 
 def test_long_names_are_not_wider_than_a_phone(open_page):
     groups = tuple(f"a group with quite a long name, number {g}" for g in range(6))
     page = make_page(n_groups=6, n_clusters=9, groups=groups)
 
-    opened = open_page(page, viewport={"width": 360, "height": 640})
+    opened = open_page(page, {"width": 360, "height": 640})
 
     assert opened.tab.evaluate("document.documentElement.scrollWidth") <= 360
 
@@ -826,7 +850,7 @@ def test_labels_that_are_not_carried_cannot_be_downloaded(open_page, monkeypatch
     assert "does not carry the labels" in opened.text("#left-out")
 
 
-def test_the_page_refuses_scripts_and_styles_that_are_not_its_own(browser, tmp_path):
+def test_the_page_refuses_scripts_and_styles_that_are_not_its_own(spare, tmp_path):
     file = tmp_path / "page.html"
     injected = (
         '<script>window.hacked = 1</script><img src="x" onerror="window.hacked = 1">'
@@ -835,10 +859,8 @@ def test_the_page_refuses_scripts_and_styles_that_are_not_its_own(browser, tmp_p
     html = page_html(make_page()).replace("<main>", f"<main>{injected}")
     file.write_text(html, encoding="utf-8")
 
-    with browser.new_context() as context:
-        tab = context.new_page()
-        tab.goto(file.as_uri())
-        tab.wait_for_selector("body:not([aria-busy])")
+    spare.goto(file.as_uri())
+    spare.wait_for_selector("body:not([aria-busy])")
 
-        assert tab.evaluate("window.hacked") is None
-        assert tab.is_visible("h1")
+    assert spare.evaluate("window.hacked") is None
+    assert spare.is_visible("h1")
