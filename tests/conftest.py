@@ -91,12 +91,38 @@ def short_search():
     How good the clusters of a whole search are is for the tests of the search, and for
     the pages: their commands and examples run as they stand.
     """
+    from rawlsian._recommend import rules
     from rawlsian._search import crossing
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(crossing, "N_INIT", crossing.N_INIT // 6)
         patch.setattr(crossing, "STALE_A_CLUSTER", crossing.STALE_A_CLUSTER // 6)
+        patch.setattr(rules, "N_CARRIED", rules.N_CARRIED // 4)
         yield
+
+
+@pytest.fixture(scope="module")
+def known_searches():
+    """Search and walk once with the same arguments, for modules that fit one table.
+
+    The value is a function that makes them forgotten, for tests that compute the same
+    again to compare.
+    """
+    from rawlsian._recommend import advice, rules
+    from support.memory import remembered
+
+    steps = [(advice, "choose_pooling"), (rules, "search_ends"), (rules, "traverse_of"),
+             (rules, "search_with_shares"), (rules, "run_with_shares")]  # fmt: skip
+    known = [remembered(getattr(module, name)) for module, name in steps]
+
+    def forget():
+        for each in known:
+            each.forget()
+
+    with pytest.MonkeyPatch.context() as patch:
+        for (module, name), each in zip(steps, known, strict=True):
+            patch.setattr(module, name, each)
+        yield forget
 
 
 @pytest.fixture(scope="session")

@@ -24,7 +24,6 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import rawlsian
-from rawlsian._recommend import advice, rules
 from rawlsian._tables import fit_parts, fitting
 from rawlsian.cli import app
 from support.memory import remembered
@@ -88,17 +87,15 @@ def blocks(page, language):
 
 
 @pytest.fixture(scope="module", autouse=True)
-def known_advice():
-    """Search once among the same people: most pages show fits of the same table."""
+def known_advice(known_searches):
+    """Advise once on the same people: most pages show fits of the same table.
+
+    Searches do not depend on limits and on what is chosen.
+    """
     original = fitting.checked_advice
     assert fit_parts.checked_advice is original  # imported before it is replaced
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fitting, "checked_advice", remembered(original, people_of))
-        # Steps of advice that do not depend on limits and on what is chosen.
-        for module, name in (
-            (advice, "choose_pooling"), (rules, "search_ends"), (rules, "traverse_of"),
-        ):  # fmt: skip
-            patch.setattr(module, name, remembered(getattr(module, name)))
         yield
 
 

@@ -28,7 +28,7 @@ from rawlsian.cli.common import Screen
 from support.clusters import forked_workers
 from support.commands import rawlsian
 
-pytestmark = pytest.mark.usefixtures("short_search")
+pytestmark = pytest.mark.usefixtures("short_search", "known_searches")
 
 ASK = ("--sensitive", "sex", "--clusters", 3)
 FREE = ("--method", "kmeans-free")
@@ -845,7 +845,10 @@ def test_without_dask_its_extra_is_named(parts, monkeypatch):
 
 
 @pytest.mark.parametrize("method", ["rawls", "kmeans-free"])
-def test_a_fit_of_parts_checks_its_rows_in_one_pass(method, parts, monkeypatch):
+def test_a_fit_of_parts_checks_its_rows_in_one_pass(
+    method, parts, monkeypatch, known_searches
+):
+    known_searches()
     checked, check = [], problem.check_summaries
 
     def counted(blocks, summaries):

@@ -20,6 +20,8 @@ from rawlsian._tables.fit_page import fit_page
 from rawlsian._tables.methods import METHODS
 from support.commands import rawlsian
 
+pytestmark = pytest.mark.usefixtures("short_search", "known_searches")
+
 QUICK = {"pooling": 0, "new_people": False}
 
 
@@ -166,7 +168,7 @@ ASKED = [
 
 @pytest.mark.parametrize("ask", ASKED, ids=lambda ask: " ".join(map(str, ask.values())))
 def test_an_audit_of_what_is_written_finds_what_was_told(tmp_path, ask):
-    table = in_segments(45 if "R2" in str(ask.get("method")) else 100)
+    table = in_segments(33 if "R2" in str(ask.get("method")) else 100)
     ask = ask if "start" in ask else {**ask, "clusters": 4, "drop": "segment"}
     out, model = tmp_path / "labels.csv", tmp_path / "model.json"
 
@@ -549,7 +551,8 @@ def parts_of(table, folder):
     return folder
 
 
-def test_any_number_of_threads_gives_the_same_labels(monkeypatch, gap):
+def test_any_number_of_threads_gives_the_same_labels(monkeypatch, gap, known_searches):
+    known_searches()
     monkeypatch.setattr("rawlsian._support.threads.n_threads", lambda: 1)
     monkeypatch.setenv("NUMBA_NUM_THREADS", "1")
 

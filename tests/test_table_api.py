@@ -30,7 +30,7 @@ from rawlsian._tables.fit_page import fit_page
 from rawlsian._tables.fitting import MemoryFit
 from support.commands import rawlsian
 
-pytestmark = pytest.mark.usefixtures("short_search")
+pytestmark = pytest.mark.usefixtures("short_search", "known_searches")
 
 FIT = {
     "pooling": 0,
@@ -193,7 +193,8 @@ def words(text):
             if set(w) != {"-"}]  # fmt: skip
 
 
-def test_a_fit_checks_its_rows_once(file, tmp_path, monkeypatch):
+def test_a_fit_checks_its_rows_once(file, tmp_path, monkeypatch, known_searches):
+    known_searches()
     checked = []
     check = problem.check_examples
     monkeypatch.setattr(

@@ -16,7 +16,7 @@ from rawlsian._support.files import OutputError
 from rawlsian._tables import backends
 from rawlsian._tables.errors import TableError, WorkersError, WrongUseError
 
-pytestmark = pytest.mark.usefixtures("short_search")
+pytestmark = pytest.mark.usefixtures("short_search", "known_searches")
 
 FIT = {"pooling": 0, "new_people": False, "sensitive": "sex", "clusters": 3}
 MEMBERS = {"method": "rawls", "served_by": "members"}

@@ -29,7 +29,7 @@ from rawlsian.cli import app
 from rawlsian.metrics import audit as audit_arrays
 from support.commands import rawlsian
 
-pytestmark = pytest.mark.usefixtures("short_search")
+pytestmark = pytest.mark.usefixtures("short_search", "known_searches")
 
 PEOPLE = str(Path(__file__).parent.parent / "docs" / "people.csv")
 
@@ -208,10 +208,11 @@ def test_every_method_serves_the_worst_off_no_worse(tmp_path, method):
     assert told["method"] == method
 
 
-def test_the_same_seed_gives_the_same_files(tmp_path):
+def test_the_same_seed_gives_the_same_files(tmp_path, known_searches):
     table = few_people(tmp_path)
     contents = []
     for _ in range(2):
+        known_searches()
         done = fit(
             tmp_path, table, "--force", "--save", tmp_path / "m.json",
             "--frontier", tmp_path / "f.csv", "--seed", 3,
@@ -730,10 +731,13 @@ def test_ctrl_c_keeps_what_was_reached(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("method", [(), ("--method", "R1")])
-def test_ctrl_c_in_a_walk_of_the_search_writes_nothing(tmp_path, monkeypatch, method):
+def test_ctrl_c_in_a_walk_of_the_search_writes_nothing(
+    tmp_path, monkeypatch, method, known_searches
+):
     def interrupted(*arguments):
         raise KeyboardInterrupt
 
+    known_searches()
     monkeypatch.setattr("rawlsian.operators.traversal.select", interrupted)
 
     done = fit(tmp_path, few_people(tmp_path), *method)

@@ -13,7 +13,7 @@ def remembered(function, read=lambda *arguments: arguments):
 
     Calls are equal if what ``read`` returns of their arguments is, by value;
     ``callback`` is no matter, and not called again. A generator of random numbers is
-    left as the first call left it.
+    left as the first call left it. ``forget`` of the function forgets all results.
     """
     known = {}
 
@@ -30,6 +30,7 @@ def remembered(function, read=lambda *arguments: arguments):
             each.set_state(state)
         return result
 
+    recall.forget = known.clear
     return recall
 
 
