@@ -120,8 +120,8 @@ def test_move_costs_have_the_same_bits_with_and_without_a_transposed_copy(monkey
 @pytest.mark.parametrize(
     ("rows", "utility", "n_moves"),
     [
-        ("continuous", "assigned", 30_000),
-        ("far", "assigned", 30_000),
+        ("continuous", "assigned", 12_500),
+        ("far", "assigned", 12_500),
         ("far", "nearest", 5_000),
     ],
 )
