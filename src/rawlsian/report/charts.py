@@ -187,23 +187,28 @@ def _plane(
     import altair as alt
 
     least, most = float(min(low)), float(max(high))
+    data = {
+        "cloud": [{"x": float(x), "y": float(y)} for x, y in cloud[:, pair]],
+        "equal": _path([(least, least), (most, most)]),
+    }
     layers = [
-        _points(cloud[:, pair], "cloud").mark_circle(
+        _chart("cloud").mark_circle(
             size=14, opacity=0.22, color=INK, clip=True, aria=False
         ),
-        _path([(least, least), (most, most)], "equal").mark_line(
+        _chart("equal", order="o:Q").mark_line(
             color=EQUAL, strokeDash=[4, 4], strokeWidth=1.5, clip=True, aria=False
         ),
     ]
     if bound is not None:
-        corner = [(bound, most), (bound, bound), (most, bound)]
+        data["bound"] = _path([(bound, most), (bound, bound), (most, bound)])
         layers.append(
-            _path(corner, "bound").mark_line(
+            _chart("bound", order="o:Q").mark_line(
                 color=INK, strokeWidth=1.5, clip=True, aria=False
             )
         )
     for place, way in enumerate(page.ways):
-        layers += _way_layers(way.utilities[:, pair], place)
+        data[f"way{place}"] = _way_points(way.utilities[:, pair], place)
+        layers += _way_layers(place)
     layers += _markers()
     (x, across), (y, up) = (
         (_title(page.groups[g]), alt.Scale(domain=ends, nice=False, zero=False))
@@ -215,22 +220,29 @@ def _plane(
         )
         for layer in layers
     ]
-    return specification(
+    drawn = specification(
         alt.layer(*encoded).properties(width="container", height="container")
     )
+    # Altair would check and copy each value several times.
+    for layer in drawn["layer"]:
+        name = layer["data"]["name"]
+        if name in data:
+            layer["data"] = {"values": data[name], "name": name}
+    return drawn
 
 
-def _way_layers(utilities: NDArray[np.float64], place: int) -> list[alt.Chart]:
-    """Draw a line through the points of a way, and dots to click."""
-    import altair as alt
-
-    colour, dash = cycle(WAY_COLOURS, place), cycle(WAY_DASHES, place)
-    points = [
+def _way_points(utilities: NDArray[np.float64], place: int) -> list[dict[str, float]]:
+    return [
         {"x": float(a), "y": float(b), "w": place, "p": p}
         for p, (a, b) in enumerate(utilities)
         if np.isfinite(a) and np.isfinite(b)
     ]
-    way = alt.Chart(alt.InlineData(values=points, name=f"way{place}"))
+
+
+def _way_layers(place: int) -> list[alt.Chart]:
+    """Draw a line through the points of a way, and dots to click."""
+    colour, dash = cycle(WAY_COLOURS, place), cycle(WAY_DASHES, place)
+    way = _chart(f"way{place}")
     line = way.mark_line(color=colour, strokeDash=list(dash), aria=False)
     shape = cycle(WAY_SHAPES, place)
     dots = way.mark_point(
@@ -242,30 +254,25 @@ def _way_layers(utilities: NDArray[np.float64], place: int) -> list[alt.Chart]:
 
 def _markers() -> list[alt.Chart]:
     """Mark the start of the way and the point shown."""
-    import altair as alt
-
-    start = alt.Chart(alt.NamedData("start")).mark_point(
+    start = _chart("start").mark_point(
         shape="square", size=130, filled=False, color=INK, strokeWidth=2, aria=False
     )
-    now = alt.Chart(alt.NamedData("now")).mark_point(
+    now = _chart("now").mark_point(
         shape="diamond", size=260, filled=True, color=NOW, opacity=1, stroke=INK,
         strokeWidth=1.5, aria=False,
     )  # fmt: skip
     return [start, now]
 
 
-def _points(points: NDArray[np.float64], name: str) -> alt.Chart:
+def _chart(name: str, **encoding: str) -> alt.Chart:
+    """Return a chart of the values of this name."""
     import altair as alt
 
-    values = [{"x": float(x), "y": float(y)} for x, y in points]
-    return alt.Chart(alt.InlineData(values=values, name=name))
+    return alt.Chart(alt.NamedData(name)).encode(**encoding)
 
 
-def _path(points: list[tuple[float, float]], name: str) -> alt.Chart:
-    import altair as alt
-
-    values = [{"x": x, "y": y, "o": o} for o, (x, y) in enumerate(points)]
-    return alt.Chart(alt.InlineData(values=values, name=name)).encode(order="o:Q")
+def _path(points: list[tuple[float, float]]) -> list[dict[str, float]]:
+    return [{"x": x, "y": y, "o": o} for o, (x, y) in enumerate(points)]
 
 
 def _along(page: Page) -> dict[str, Any]:
