@@ -68,8 +68,8 @@ def one_machine():
     }
 
 
-def chunked(size=200):
-    X, groups = people(N_ROWS)
+def chunked(size=200, n_rows=N_ROWS):
+    X, groups = people(n_rows)
     return da.from_array(X, chunks=(size, 4)), da.from_array(groups, chunks=size)
 
 
@@ -190,10 +190,10 @@ def test_what_needs_rows_in_memory_does_not_fetch_them():
 
 
 def test_walking_and_auditing_take_dask_arrays():
-    X, groups = chunked()
-    rows, names = people(N_ROWS)
+    X, groups = chunked(100, 300)
+    rows, names = people(300)
     start = KMeans(4, n_init=1, random_state=0).fit_predict(rows)
-    ours = traverse(X, da.from_array(start, chunks=200), groups, operator="rawls")
+    ours = traverse(X, da.from_array(start, chunks=100), groups, operator="rawls")
     theirs = traverse(open_blocks(rows), start, names, operator="rawls")
     assert (ours.labels.compute() == theirs.labels).all()
     assert (ours.utilities == theirs.utilities).all()

@@ -102,7 +102,7 @@ def test_with_means_no_single_move_is_better_in_the_leximin_order(seed):
 
 def test_small_data_with_three_groups_ends_at_the_leximin_optimum_of_brute_force():
     n_found = 0
-    for seed in range(8):
+    for seed in range(4):
         case = make_case(seed, 7, 2, 3)
         best = None
         for labels in all_assignments(7, 2):
@@ -114,7 +114,7 @@ def test_small_data_with_three_groups_ends_at_the_leximin_optimum_of_brute_force
         fitted = RawlsianKMeans(2, random_state=0, pooling=0)
         found = fitted.fit(case.X, sensitive_features=case.groups).group_costs_
         n_found += not is_better(best * (1 + 1e-6), found)
-    assert n_found >= 7
+    assert n_found == 4
 
 
 @pytest.mark.parametrize("columns", [["race"], ["sex", "race"]])

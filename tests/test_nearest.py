@@ -161,8 +161,8 @@ def test_after_many_moves_costs_are_those_of_a_new_assignment(case, n_held, n_mo
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_best_of_all_pairs_is_found_if_some_rows_are_heavy(seed):
-    case = near_kmeans(seed, 300, 3, 2, "ones")
-    weights = np.random.default_rng(seed).lognormal(sigma=1.5, size=300)
+    case = near_kmeans(seed, 120, 3, 2, "ones")
+    weights = np.random.default_rng(seed).lognormal(sigma=1.5, size=120)
     assignment = case._replace(weights=weights).assignment
 
     few, all_ = (

@@ -274,7 +274,7 @@ def test_the_pooled_proved_bound_is_never_above_the_pooled_optimum():
 
 def test_a_pooled_bound_is_near_the_pooled_cost_and_names_its_pooling(golden):
     fitted = RawlsianKMeans(5, pooling=2000, bound="proved", **FEW)
-    fitted.fit(golden.X[:150], sensitive_features=golden.sex[:150])
+    fitted.fit(golden.X[:80], sensitive_features=golden.sex[:80])
 
     assert fitted.bound_.pooling == 2000
     assert fitted.bound_.known_cost == pytest.approx(fitted.pooled_costs_.max())
