@@ -109,19 +109,26 @@ def known_searches():
     again to compare.
     """
     from rawlsian._recommend import advice, rules
+    from rawlsian._tables import fitting, method_run
     from support.memory import remembered
 
-    steps = [(advice, "choose_pooling"), (rules, "search_ends"), (rules, "traverse_of"),
-             (rules, "search_with_shares"), (rules, "run_with_shares")]  # fmt: skip
-    known = [remembered(getattr(module, name)) for module, name in steps]
+    users = {
+        "choose_pooling": [advice],
+        "search_ends": [rules],
+        "search_with_shares": [rules],
+        "run_with_shares": [rules],
+        "traverse_of": [rules, fitting, method_run],
+    }
+    known = {name: remembered(getattr(each[0], name)) for name, each in users.items()}
 
     def forget():
-        for each in known:
+        for each in known.values():
             each.forget()
 
     with pytest.MonkeyPatch.context() as patch:
-        for (module, name), each in zip(steps, known, strict=True):
-            patch.setattr(module, name, each)
+        for name, modules in users.items():
+            for module in modules:
+                patch.setattr(module, name, known[name])
         yield forget
 
 

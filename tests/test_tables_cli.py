@@ -707,7 +707,8 @@ def test_debug_shows_the_traceback(tmp_path):
     assert "is empty" in str(done.exception)
 
 
-def test_ctrl_c_keeps_what_was_reached(tmp_path, monkeypatch):
+def test_ctrl_c_keeps_what_was_reached(tmp_path, monkeypatch, known_searches):
+    known_searches()
     walk = method_run.traverse_of
 
     def interrupted(*arguments, callback, **options):
