@@ -525,6 +525,42 @@ def test_a_node_takes_the_lambda_that_is_best_for_it():
     assert tree.is_optimal
 
 
+@pytest.mark.parametrize("scale", [1e-7, 1e8])
+def test_units_of_the_data_change_no_tree(scale):
+    case, options = make_case(7, 30, 3, 2), {"n_clusters": 3, "random_state": 0}
+
+    plain, scaled = (
+        proved_bound(X, case.groups, max_nodes=9, **options)
+        for X in (case.X, scale * case.X)
+    )
+
+    assert scaled.is_optimal
+    assert scaled.cost == pytest.approx(scale**2 * plain.cost, rel=1e-6)
+
+
+def test_rows_of_groups_without_weight_are_too_many_as_well():
+    case = make_case(0, 40, 3, 2)
+    few = np.bincount(case.groups).min()
+    weights = np.bincount(case.groups) == few
+
+    bound = proved_bound(
+        case.X, case.groups, n_clusters=3, group_weights=weights, max_rows=few,
+        known_cost=1e9, max_nodes=9, max_iter=20,
+    )  # fmt: skip
+
+    assert (bound.n_rows, bound.n_nodes) == (few, 1)
+
+
+def test_a_better_lambda_counts_though_there_is_no_node_left():
+    case, options = make_case(0, 30, 3, 2), {"n_clusters": 3, "random_state": 0}
+
+    root = proved_bound(case.X, case.groups, **options)
+    tree = proved_bound(case.X, case.groups, max_nodes=2, **options)
+
+    assert tree.n_nodes == 1
+    assert tree.cost > 1.001 * root.cost
+
+
 def test_the_lowest_plane_is_highest_where_planes_cross():
     lam = np.array([0.4, 0.6])
     planes = [Plane(0.0, lam, np.array(costs)) for costs in ([1.0, 2.0], [3.0, 0.5])]

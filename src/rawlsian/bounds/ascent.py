@@ -60,9 +60,14 @@ def ascend(
 def highest(
     planes: list[Plane], center: NDArray[np.float64], radius: float
 ) -> tuple[NDArray[np.float64], float]:
-    """Return lambda near the center where the lowest plane is highest, and how high."""
+    """Return lambda near the center where the lowest plane is highest, and how high.
+
+    If the linear program cannot be solved, that is the center, and no promise.
+    """
     n_groups = len(center)
     costs = np.array([plane.costs for plane in planes])
+    scale = float(costs.max()) or 1.0  # the solver has absolute tolerances
+    costs = costs / scale
     found = linprog(
         np.append(np.zeros(n_groups), -1.0),
         A_ub=np.column_stack([-costs, np.ones(len(costs))]), b_ub=np.zeros(len(costs)),
@@ -70,7 +75,9 @@ def highest(
         bounds=[(max(c - radius, 0.0), min(c + radius, 1.0)) for c in center]
         + [(None, None)],
     )  # fmt: skip
-    return found.x[:-1], float(found.x[-1])
+    if found.x is None:
+        return center, -np.inf
+    return found.x[:-1], scale * float(found.x[-1])
 
 
 def without_traces(lam: NDArray[np.float64]) -> NDArray[np.float64]:

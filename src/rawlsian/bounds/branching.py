@@ -62,9 +62,14 @@ def branch(
     it reaches the target, at the limit of time or nodes, or when no pair is left to
     branch on in the leaf that is lowest.
     """
-    open_nodes = [_solve(root, -np.inf, 0, limits)]
-    n_nodes, closed = 1, np.inf
-    while open_nodes and n_nodes < max_nodes and time.perf_counter() < limits.ends:
+    top = _solve(root, -np.inf, 0, limits)
+    open_nodes, n_nodes, closed = [top], 1, np.inf
+    if top.bound > root.bound:  # by a better lambda
+        yield n_nodes, top.bound
+    if top.bound >= limits.target:
+        return
+    # A node has two children.
+    while open_nodes and n_nodes + 2 <= max_nodes and time.perf_counter() < limits.ends:
         node = heapq.heappop(open_nodes)
         if node.pair is None:
             heapq.heappush(open_nodes, node)
@@ -105,7 +110,8 @@ def _solve(first: Subproblem, least: float, order: int, limits: Limits) -> Node:
     def plane_of(lam: NDArray[np.float64]) -> Plane:
         part = first.at(lam) if solved else first
         if part.bound == -np.inf:  # not solved yet, unlike the root
-            for _ in part.iterate(limits, LEAST_SHARE_GAINED):
+            share = LEAST_SHARE_GAINED if np.isfinite(limits.target) else 0.0
+            for _ in part.iterate(limits, share):
                 pass
         solved.append(part)
         return Plane(part.bound, lam, part.group_costs())
@@ -113,7 +119,7 @@ def _solve(first: Subproblem, least: float, order: int, limits: Limits) -> Node:
     bound = ascend(plane_of, first.group_weights, limits.target, limits.ends).bound
     best = max(solved, key=lambda part: part.bound)
     alike = [p for p in solved if np.array_equal(p.inside, best.inside)]
-    # If the best lambda has a clear clustering, those of other lambdas differ from it.
+    # If no pair is undecided for the best lambda, take the mean of all that were tried.
     pair = best.undecided_pair(best.shares()) or best.undecided_pair(
         np.mean([part.shares() for part in alike], axis=0)
     )

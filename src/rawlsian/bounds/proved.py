@@ -25,6 +25,7 @@ from rawlsian.bounds.branching import Limits, Subproblem, branch
 from rawlsian.bounds.certificate import Certificate
 from rawlsian.bounds.relaxation import Multiplier, Relaxation
 from rawlsian.bounds.rows import (
+    GroupedRows,
     WeightedRows,
     grouped_rows,
     merge,
@@ -164,8 +165,9 @@ def proved_bound(
         Largest number of subproblems. With more than 1, branch on pairs of rows that
         are in one cluster or not, until the best clustering known is proved optimal
         (``is_optimal``) or the gap is at most ``target_gap``. Each subproblem has the
-        lambda that is best for it; ``group_weights`` is the first. Rows that are too
-        many for one relaxation are not branched on.
+        lambda that is best for it; ``group_weights`` is the first, and is kept if no
+        cost is known. Rows that are too many for one relaxation, those of groups
+        without weight included, are not branched on.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the search for lambda and of the merging.
     callback : callable, default=None
@@ -228,12 +230,13 @@ def proved_bound_of(
         lam = best.group_weights[0]
     lam = without_traces(lam)
     whole = weighted_rows(problem, lam)
-    is_large = len(whole.rows) > effort.max_rows
+    # Branching changes lambda, so rows that have no weight now count as well.
+    branched = grouped_rows(problem) if effort.max_nodes > 1 else None
     with one_blas_thread:
-        if is_large and effort.split:
+        if effort.split and len(whole.rows) > effort.max_rows:
             steps = _by_parts(whole, n_clusters, effort, rng)
-        elif effort.max_nodes > 1 and not is_large:
-            steps = _by_nodes(problem, lam, n_clusters, effort, known_cost)
+        elif branched is not None and len(branched.rows) <= effort.max_rows:
+            steps = _by_nodes(branched, lam, n_clusters, effort, known_cost)
         else:
             steps = _at_once(whole, n_clusters, effort, known_cost, rng)
         step, stop_reason = _last(steps, callback)
@@ -293,7 +296,7 @@ def _at_once(
 
 
 def _by_nodes(
-    problem: Problem,
+    whole: GroupedRows,
     lam: NDArray[np.float64],
     n_clusters: int,
     effort: Effort,
@@ -302,7 +305,6 @@ def _by_nodes(
     """Yield bounds from one relaxation, and then from a tree of subproblems."""
     target = _target(known_cost, effort.target_gap)
     limits = Limits(effort.max_iter, effort.tol, effort.ends(), target)
-    whole = grouped_rows(problem)
     root = Subproblem(whole, n_clusters, lam, np.arange(len(whole.rows)))
     n_rows = len(root.inside)
     parts = np.zeros(n_rows, np.int32)
