@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_info
 from rawlsian import RawlsianKMeans
 from rawlsian._core.problem import Problem
 from rawlsian._engines import memory
+from rawlsian._estimators.pooling_cv import search_ends
 from rawlsian._search import crossing
 from rawlsian._search.crossing import random_centers, search
 from rawlsian._search.fair_lloyd import FairRuns
@@ -169,6 +170,18 @@ def test_a_search_ends_when_its_time_is_up(monkeypatch, pooling):
     assert [fit.stop_reason_ for fit in fits] == ["completed", "max_time"]
     assert len(steps[1]) < len(steps[0])
     assert len(fits[1].labels_) == 200
+
+
+def test_no_search_of_the_ends_of_pooling_goes_on_when_the_time_is_up():
+    runs = FairRuns(Problem.from_arrays(*people(200), max_distance=0.0), 300)
+    steps = []
+
+    search_ends(
+        runs, 3, np.random.RandomState(0), time_limit=crossing.TimeLimit(-np.inf),
+        callback=steps.append,
+    )  # fmt: skip
+
+    assert len(steps) == 1
 
 
 def test_time_that_is_enough_changes_nothing():

@@ -115,7 +115,10 @@ def search_ends(
     **options: Any,
 ) -> Ends:
     """Search the best centers of a problem without pooling, and those of k-means."""
-    fair = whole_search(runs, n_clusters, rng, effort=FAIR_EFFORT * effort, **options)
+    fair = whole_search(
+        runs, n_clusters, rng, effort=FAIR_EFFORT * effort, time_limit=time_limit,
+        **options,
+    )  # fmt: skip
     plain = whole_search(
         runs.on(runs.problem.as_one_group()), n_clusters, rng,
         effort=PLAIN_EFFORT * effort, time_limit=time_limit, seeds=fair.centers,
