@@ -309,6 +309,15 @@ def test_on_large_data_relocating_serves_a_group_of_three_and_harms_no_minimum(l
         assert lowest[-1] > 0.3 * lowest[0]  # distances: 0.3 of those at the start
 
 
+def test_trials_run_on_rows_of_each_group_though_groups_are_many(large):
+    X, _ = far_people(0)
+    labels = np.arange(120) % 4
+
+    walk = traverse(X, labels, np.arange(120) % 40, operator=large, max_iter=1)
+
+    assert walk.n_iter == 1
+
+
 def test_trials_on_a_part_of_the_rows_propose_what_their_moves_lead_to(large):
     X, groups = far_people(0)
     labels = (np.arange(120) % 4).astype(np.int32)

@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 from rawlsian._core.problem import Problem
 from rawlsian._core.sparse import Matrix
 
+# A part to search has at least this times the clusters, and this times the groups.
+SAMPLED_A_PLACE = 20
+
 
 def balanced_part(problem: Problem, n_rows: int, rng: np.random.RandomState) -> Problem:
     """Return a weighted part with equally many rows of each group, or all it has."""

@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import gen_batches
 
 from rawlsian._core.assignment import Assignment
-from rawlsian._core.balanced import balanced_part
+from rawlsian._core.balanced import SAMPLED_A_PLACE, balanced_part
 from rawlsian._core.checks import check_weights
 from rawlsian._core.nearest import group_means, nearest, served_by_means
 from rawlsian._core.parameters import Seed, check_n_clusters
@@ -35,7 +35,6 @@ from rawlsian._engines.intervals import (
     tables_of_terms,
 )
 from rawlsian._outofcore.problem import MAX_PASSES
-from rawlsian._outofcore.sample import SAMPLED_A_PLACE
 from rawlsian._rows.groups import encode_groups
 from rawlsian._search.entries import share_of_entries
 from rawlsian._search.fair_lloyd import DENSE_ABOVE, FairRuns, Solutions

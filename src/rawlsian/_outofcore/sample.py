@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rawlsian._core.balanced import (
+    SAMPLED_A_PLACE,
     balanced_part,
     draw_ranks,
     rows_of_ranks,
@@ -20,8 +21,6 @@ from rawlsian._rows.executors import Column
 # Number of rows to search. With two groups it is the larger of the first number and the
 # second times the clusters; it grows with the number of groups, up to the third.
 LEAST_SEARCHED, SEARCHED_A_CLUSTER, MOST_SEARCHED = 10_000, 2_000, 40_000
-# The number of rows is at least this times the clusters, and this times the groups.
-SAMPLED_A_PLACE = 20
 # Solutions are refined on a sample that is this many times larger, unless it would hold
 # more numbers than the second.
 TIMES_COMPARED, MOST_NUMBERS = 8, 2**26

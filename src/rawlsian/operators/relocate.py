@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rawlsian._core.assignment import Assignment
-from rawlsian._core.balanced import balanced_part
+from rawlsian._core.balanced import SAMPLED_A_PLACE, balanced_part
 from rawlsian._core.nearest import group_means, nearest
 from rawlsian._core.parameters import check_count
 from rawlsian._core.relabeling import renumbering
@@ -106,7 +106,7 @@ class Relocate:
     def _found(
         self, runs: FairRuns, init: NDArray[np.float64], cost: float
     ) -> NDArray[np.float64]:
-        """Return the centers of all trials, or the best if small gains do not count."""
+        """Return the centers of all trials; of the best ones if least_gain > 0."""
         counts_all = self.least_gain == 0
         ends = runs.run(
             init, patience=PATIENCE, ceiling=GIVE_UP_ABOVE * cost,
@@ -125,7 +125,9 @@ class Relocate:
         ``init`` is shifted, ``centers``, those of the clustering now, are not.
         """
         problem, rng = runs.problem, np.random.RandomState(self.random_state)
-        part = balanced_part(problem, problem.n_samples // N_PARTS, rng)
+        n_places = max(len(centers), problem.n_groups)
+        n_rows = max(problem.n_samples // N_PARTS, SAMPLED_A_PLACE * n_places)
+        part = balanced_part(problem, n_rows, rng)
         part = part.pooled(problem.pooling.strength)
         cost = group_means(part, nearest(part.X, centers)[1]).max()
         moved = problem.shift - part.shift
