@@ -183,6 +183,10 @@ def test_a_file_that_is_not_the_bank_data_is_refused(tmp_path):
         load_bank(write_bank(path, columns=COLUMNS[:-1]))
     with pytest.raises(ValueError, match="has 30 rows, 4 of them with yes; UCI"):
         load_bank(write_bank(path, n_rows=30, n_yes=4))
+    broken = write_bank(path).read_text().replace("\n", "\nx", 1)
+    path.write_text(broken)
+    with pytest.raises(ValueError, match="has values in 'age' that are not numbers"):
+        load_bank(path)
     for content in (b"", b"y" * 200_000, '"age";"job"\n1;\xe9\n'.encode("latin-1")):
         path.write_bytes(content)
         with pytest.raises(ValueError, match="does not have the 17 columns"):

@@ -108,9 +108,13 @@ def _read(path: Path) -> dict[str, NDArray[Any]]:
             f"{path} has {len(rows)} rows, {n_yes} of them with yes; UCI's files have "
             f"{known}: give one of them, whole."
         )
-    columns = zip(COLUMNS, zip(*rows, strict=True), strict=True)
-    return {
-        name: np.array(cells, dtype=float) if name in (*NUMBERS, "duration")
-        else np.array(cells)
-        for name, cells in columns
-    }  # fmt: skip
+    columns = dict(zip(COLUMNS, map(np.array, zip(*rows, strict=True)), strict=True))
+    for name in (*NUMBERS, "duration"):
+        try:
+            columns[name] = columns[name].astype(float)
+        except ValueError as error:
+            raise ValueError(
+                f"{path} has values in {name!r} that are not numbers; download it from "
+                "https://doi.org/10.24432/C5K306 again."
+            ) from error
+    return columns
