@@ -27,6 +27,7 @@ from rawlsian._tables.errors import TableError, WrongUseError
 from rawlsian._tables.names import listed_columns
 from rawlsian._tables.read import STANDARD_INPUT
 from rawlsian._tables.text import counted
+from rawlsian._tables.unpack import check_values
 
 # Rows by which columns are classified: the first of every part, together.
 ROWS_LOOKED_AT = 50_000
@@ -90,9 +91,9 @@ class Piece(NamedTuple):
                 table = file.read_row_groups(
                     self.row_groups, columns=list(names), use_threads=False
                 ).slice(self.skipped, self.n_rows)
-                table.validate(full=True)  # text may not be UTF-8
         except (pa.ArrowException, OSError) as error:
             raise _unreadable(self.path, error) from error
+        check_values(table, repr(self.path))
         return {
             name: from_arrow(name, table.column(name), missing_texts)._replace(
                 name_row=self.name_row
@@ -223,9 +224,9 @@ def _look_into(path: str, n_rows: int) -> tuple[Part, pa.Table]:
             names = schema.names
             sizes = [about.row_group(r).num_rows for r in range(about.num_row_groups)]
             first = pa.Table.from_batches(_first_rows(file, n_rows), schema)
-            first.validate(full=True)  # text may not be UTF-8
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise _unreadable(path, error) from error
+    check_values(first, repr(path))
     try:
         check_names(names)
     except TableError as error:

@@ -103,12 +103,12 @@ def _read_parquet(stream: IO[bytes], source: str, missing: frozenset[str]) -> Ta
     try:
         unpack.check_parquet(stream, _named(source))
         table = pyarrow.parquet.read_table(stream)
-        table.validate(full=True)  # text may not be UTF-8
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = str(error).splitlines()[0]
         raise TableError(
             f"{_named(source)} is not a whole Parquet file ({reason})."
         ) from error
+    unpack.check_values(table, _named(source))
     check_rows(len(table), _named(source))
     return _from_table(table, missing, "Parquet")
 

@@ -75,6 +75,18 @@ def check_parquet(stream: IO[bytes], named: str) -> None:
         )
 
 
+def check_values(table: pyarrow.Table, named: str) -> None:
+    """Raise TableError if values of a Parquet table are not what their types say."""
+    try:
+        table.validate(full=True)
+    except pyarrow.ArrowException as error:
+        reason = str(error).splitlines()[0]
+        raise TableError(
+            f"{named} has text that is not UTF-8, or damaged values ({reason}); write "
+            "it again."
+        ) from error
+
+
 def check_n_columns(n_columns: int) -> None:
     """Raise TableError if a table has more columns than are compared in one."""
     if n_columns > MOST_COLUMNS:
