@@ -18,6 +18,8 @@ def remembered(function, read=lambda *arguments: arguments):
     known = {}
 
     def recall(*arguments, callback=None, **options):
+        assert not any(isinstance(each, np.random.RandomState)
+                       for each in options.values())  # fmt: skip
         key = joblib.hash(([*map(plain, read(*arguments))], options))
         draws = [each for each in arguments if isinstance(each, np.random.RandomState)]
         if key not in known:

@@ -47,7 +47,10 @@ def effect_on(outcome: Outcome) -> str:
     """Return who comes closer and who pays at the recommended point."""
     option, names = outcome.recommended, list(map(str, outcome.group_names))
     worst = outcome.advice.objective.worst_off(option.effect)
-    gain = f"{names[worst]}, served worst, {_moves(option, worst)}"
+    among = ""
+    if outcome.is_small.any():
+        among = f" of the groups with {outcome.audits[0].min_group} people or more"
+    gain = f"{names[worst]}, served worst{among}, {_moves(option, worst)}"
     payers = [g for g in paying(option) if g != worst]
     if not payers:
         return f"{gain}, and no group is clearly farther away"
@@ -295,12 +298,14 @@ def new_people_sentence(option: Option) -> list[str]:
 
 
 def small_groups(outcome: Outcome) -> list[str]:
-    """Name the groups that are too small for a statement."""
+    """Name the groups that are too small for a statement, and what changes for them."""
     small = np.flatnonzero(outcome.is_small)
     if len(small) == 0:
         return []
-    people = outcome.result.effect.people
-    named = [f"{outcome.group_names[g]} ({people[g]:.0f})" for g in small[:10]]
+    effect, named = outcome.result.effect, []
+    for g in small[:10]:
+        change = "" if outcome.result.point == 0 else f", {effect.changes[g]:+.1f}%"
+        named.append(f"{outcome.group_names[g]} ({effect.people[g]:.0f}{change})")
     others = len(small) - len(named)
     named += [counted(others, "other group")] if others else []
     least = outcome.audits[0].min_group
