@@ -364,7 +364,7 @@ def test_a_dominated_result_is_written_only_where_its_method_was_asked_for(tmp_p
     for name, fit in dominated.items():
         best = fit.outcome.dominating()
         assert is_better(best.effect, fit.outcome.result.effect)
-        which = "k-means" if best.point == 0 else f"Point {best.point}"
+        which = "k-means" if best.point == 0 else f"point {best.point}"
         start = f"{name} was taken because --method asked for it, but {which} is at "
         (remark,) = (each for each in fit.to_dict()["remarks"] if start in each)
         assert f"{best.effect.overall_change:+.1f}%" in remark

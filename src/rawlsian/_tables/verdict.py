@@ -136,8 +136,9 @@ def _gain_may_be_chance(advice: Advice) -> str:
         )
     low, high = found.gain_interval
     return (
-        "for people who are not in this table, a gain of the worst-off group is not "
-        f"certain (expected {found.gain:+.1f}%, 95% interval {low:+.1f} to {high:+.1f})"
+        "for people who are not in this table, a gain of the worst-off group at point "
+        f"{bend} of the trade-off is not certain (expected {found.gain:+.1f}%, 95% "
+        f"interval {low:+.1f} to {high:+.1f})"
     )
 
 
@@ -212,7 +213,9 @@ def domination(outcome: Outcome) -> list[str]:
     if better is None:
         return []
     assert outcome.ended is not None
-    which = "k-means" if better.point == 0 and outcome.start is None else better.title
+    which = better.title.replace("Point", "point")
+    if better.point == 0 and outcome.start is None:
+        which = "k-means"
     return [
         f"{outcome.ended.method} was taken because --method asked for it, but {which} "
         "is at least as good for every group, and better for one "

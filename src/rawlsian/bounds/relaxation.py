@@ -18,8 +18,8 @@ from rawlsian.bounds.leading import LeadingPairs, off_vector
 # and iterations between evaluations of the bound.
 STEP, OVERSHOOT, EVALUATE_EVERY = 0.2, 1.8, 20
 
-# First iteration that adds cuts, and evaluations that may fail to
-# raise the bound before the solver gives up.
+# First iteration that adds cuts, evaluations that may fail to raise the bound before
+# the solver gives up, and factors of the pace of the weights of cuts.
 FIRST_CUTS, PATIENCE = 10, 6
 SLOWER, FASTER = 0.5, 1.1
 
@@ -67,9 +67,8 @@ class Relaxation:
 
     If no rows were merged, triangle inequalities and others of their kind are added
     (see ``kernels``): N may include any sum of matrices C with <C, Y> >= 0 for every
-    clustering. (Merged rows may be in several
-    clusters, and then the inequalities do not hold. Equal rows may be merged: some
-    optimal clustering keeps them together.)
+    clustering. (Merged rows may be in several clusters, and then the inequalities do
+    not hold. Equal rows may be merged: some optimal clustering keeps them together.)
 
     For clusterings that keep certain pairs of rows apart, Y is 0 at these pairs, and N
     may have any entry there.
@@ -114,9 +113,8 @@ class Relaxation:
 
         Ends after max_iter iterations, at the time ``ends``, when the bound reaches
         ``target``, or when PATIENCE evaluations in a row raise it by less than tol,
-        relative to itself, or by less than ``share`` of what is missing to the target,
-        which is then finite.
-        ``multiplier`` is that of the best bound.
+        relative to itself, or by less than ``share`` of what is missing to the target.
+        A share needs a finite target. ``multiplier`` is that of the best bound.
         """
         best, n_failures = self.spectral_bound(), 0
         if self.rank == 0 or self.rank + 1 >= len(self.r) or self.total == 0:
