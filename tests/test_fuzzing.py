@@ -190,6 +190,10 @@ def test_text_of_parts_that_is_not_utf_8_is_refused_in_one_sentence(
     assert "0.parquet' has text that is not UTF-8" in said
 
 
+def test_a_part_whose_text_was_damaged_ends_in_one_sentence(fuzzer):
+    assert fuzzer.run(fuzzer.make(11, 17021))[1] is None
+
+
 def test_archives_that_cannot_be_read_leave_no_memory_behind(tmp_path):
     path = tmp_path / "table.csv.zst"
     path.write_bytes(pa.compress(b"a,b\n1,2\n" * 99, "zstd", asbytes=True)[:-9])
